@@ -42,7 +42,11 @@ static enum elapse__queue_result build_extras(struct elapse__queue *queue,
     if (!fields->recurring)
         return ELAPSE__QUEUE_OK;
     ELAPSE__ASSERT(side != NULL);
-    return elapse__queue_recurrence_make(queue, fields, &side->recurrence, fault);
+    enum elapse__queue_result result =
+        elapse__queue_recurrence_make(queue, fields, &side->recurrence, fault);
+    if (result == ELAPSE__QUEUE_OK)
+        elapse__queue_block_around(built->entry)->recurring++;
+    return result;
 }
 
 /* Takes an entry out of its group, if it has one. The entry keeps the number. */
@@ -120,6 +124,8 @@ void elapse__queue_build_replace(struct elapse__queue *queue, struct elapse__que
     if ((old->tube_state & ELAPSE__QUEUE_HAS_SIDE) != 0) {
         struct elapse__queue_side *side = elapse__queue_slab_at(&queue->sides, old->extra);
         side->entry = elapse__queue_number(old) & ELAPSE__QUEUE_ITEMS_MAX;
+        elapse__queue_block_around(fresh)->recurring -= side->recurrence != NULL;
+        elapse__queue_block_around(old)->recurring += side->recurrence != NULL;
     }
     if (built->key != 0)
         elapse__queue_key_link(queue, built->key, old);

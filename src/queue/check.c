@@ -14,8 +14,8 @@
  *  7. Side record and entry lead to each other; key record and entry do, too.
  *  8. No two jobs have the same key, shadows left out; each key leads to its job.
  *  9. The counts of each tube, and of all, are the numbers of jobs in each state; those of each
- *     block are the numbers of its READY and BURIED jobs. The bytes of the tubes together are those
- *     of all bodies.
+ *     block are the numbers of its READY and BURIED jobs, and of those that recur. The bytes of the
+ *     tubes together are those of all bodies.
  * 10. Each profile has as many references as jobs; a profile without jobs does not exist.
  * 11. The wheels are whole, and hold no other timers.
  * 12. The indexes are whole. The tokens are in their lists. The name of a holder has at least as
@@ -456,17 +456,20 @@ static unsigned check_blocks(const struct elapse__queue *queue)
     for (uint32_t first = 0; first < jobs->fresh; first += ELAPSE__QUEUE_BLOCK_ENTRIES) {
         uint32_t ready = 0;
         uint32_t buried = 0;
+        uint32_t recurring = 0;
         for (uint32_t place = 0; place < ELAPSE__QUEUE_BLOCK_ENTRIES; place++) {
             if (first + place == 0 || first + place >= jobs->fresh)
                 continue;
-            enum elapse__queue_state state =
-                elapse__queue_state_of(elapse__queue_entry_at(jobs, first + place));
+            const struct elapse__queue_entry *entry = elapse__queue_entry_at(jobs, first + place);
+            enum elapse__queue_state state = elapse__queue_state_of(entry);
             ready += state == ELAPSE__QUEUE_READY;
             buried += state == ELAPSE__QUEUE_BURIED;
+            recurring += state != ELAPSE__QUEUE_FREE && elapse__queue_recurs(queue, entry);
         }
         /* The first place belongs to no job, and has a block only once there was a job. */
         if (jobs->fresh > 1 && (elapse__queue_block_of(jobs, first)->ready != ready ||
-                                elapse__queue_block_of(jobs, first)->buried != buried))
+                                elapse__queue_block_of(jobs, first)->buried != buried ||
+                                elapse__queue_block_of(jobs, first)->recurring != recurring))
             return BROKEN_COUNTS;
     }
     return 0;

@@ -88,7 +88,8 @@ struct elapse__queue_block {
     uint32_t
         ready; /* jobs of the block in this state; a search for them passes over other blocks */
     uint32_t buried;
-    uint32_t unused[13]; /* entries begin at the beginning of a cache line */
+    uint32_t recurring;  /* jobs of the block that recur, shadows too */
+    uint32_t unused[12]; /* entries begin at the beginning of a cache line */
     struct elapse__queue_entry entries[ELAPSE__QUEUE_BLOCK_ENTRIES];
 };
 

@@ -29,6 +29,7 @@ static bool make_fresh_entry(struct elapse__queue_jobs *jobs, const struct elaps
         block->number = blocks;
         block->ready = 0;
         block->buried = 0;
+        block->recurring = 0;
     }
     jobs->fresh++;
     return true;

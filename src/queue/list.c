@@ -6,6 +6,7 @@ struct prepared_filter {
     bool nothing;                          /* no job can fit */
     const struct elapse__queue_tube *tube; /* NULL: all */
     enum elapse__queue_state state;
+    bool recurring;
     uint64_t tag; /* 0: any */
 };
 
@@ -14,6 +15,7 @@ static struct prepared_filter prepare_filter(const struct elapse__queue *queue,
 {
     struct prepared_filter prepared = {
         .state = filter->state,
+        .recurring = filter->recurring,
         .tag = elapse__queue_tag_hash(queue, filter->tag),
     };
     if (filter->tube.size > 0) {
@@ -25,15 +27,16 @@ static struct prepared_filter prepare_filter(const struct elapse__queue *queue,
     return prepared;
 }
 
-/* Moves the cursor over a block in which no job has the state that is looked for. Returns whether
- * it did. */
+/* Moves the cursor over a block in which no job has the state that is looked for, or none recurs
+ * where those are looked for. Returns whether it did. */
 static bool pass_over(const struct elapse__queue *queue, const struct prepared_filter *filter,
                       uint32_t *cursor)
 {
     uint32_t number = *cursor + 1;
     const struct elapse__queue_block *block = elapse__queue_block_of(&queue->jobs, number);
     if ((filter->state != ELAPSE__QUEUE_READY || block->ready > 0) &&
-        (filter->state != ELAPSE__QUEUE_BURIED || block->buried > 0))
+        (filter->state != ELAPSE__QUEUE_BURIED || block->buried > 0) &&
+        (!filter->recurring || block->recurring > 0))
         return false;
     uint32_t next = (number | (ELAPSE__QUEUE_BLOCK_ENTRIES - 1)) + 1;
     *cursor = (next < queue->jobs.fresh ? next : queue->jobs.fresh) - 1;
@@ -47,6 +50,8 @@ static bool job_fits(const struct elapse__queue *queue, const struct elapse__que
     if (state == ELAPSE__QUEUE_FREE || state == ELAPSE__QUEUE_SHADOW)
         return false;
     if (filter->state != ELAPSE__QUEUE_FREE && filter->state != state)
+        return false;
+    if (filter->recurring && !elapse__queue_recurs(queue, entry))
         return false;
     if (filter->tube != NULL && !elapse__queue_is_in(queue, entry, filter->tube))
         return false;

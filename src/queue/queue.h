@@ -639,10 +639,12 @@ enum elapse__queue_result elapse__queue_peek_buried(struct elapse__queue *queue,
                                                     struct elapse__queue_text name,
                                                     struct elapse__queue_view *view);
 
-/* Chooses jobs: of a tube (empty: all tubes), in a state (FREE: any), with a tag (empty: any). */
+/* Chooses jobs: of a tube (empty: all tubes), in a state (FREE: any), with a tag (empty: any), that
+ * recur or all. */
 struct elapse__queue_filter {
     struct elapse__queue_text tube;
     enum elapse__queue_state state;
+    bool recurring; /* only jobs that were put with EVERY or CRON */
     struct elapse__queue_text tag;
 };
 

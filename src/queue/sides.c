@@ -172,6 +172,9 @@ void elapse__queue_extras_end(struct elapse__queue *queue, struct elapse__queue_
         ELAPSE__ASSERT_THAT(side->lease, ==, 0); /* invariant 5 */
         ELAPSE__ASSERT(!elapse_timer_pending(&side->expiry));
         ELAPSE__ASSERT(side->connection == NULL);
+        struct elapse__queue_block *block = elapse__queue_block_around(entry);
+        ELAPSE__ASSERT(side->recurrence == NULL || block->recurring > 0);
+        block->recurring -= side->recurrence != NULL;
         elapse__queue_recurrence_end(queue, side->recurrence);
         elapse__queue_slab_give(&queue->sides, entry->extra);
     }

@@ -416,6 +416,14 @@ elapse__queue_side_of(const struct elapse__queue *queue, const struct elapse__qu
     return side;
 }
 
+/* Returns whether a job was put with EVERY or CRON. */
+static inline bool elapse__queue_recurs(const struct elapse__queue *queue,
+                                        const struct elapse__queue_entry *entry)
+{
+    const struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
+    return side != NULL && side->recurrence != NULL;
+}
+
 /* Returns the number of the entry's key record; 0: none. */
 static inline uint32_t elapse__queue_key_of(const struct elapse__queue *queue,
                                             const struct elapse__queue_entry *entry)

@@ -46,6 +46,7 @@ enum elapse__scope {
     X(LOOKUPID, LOOK, ID)       \
     X(LIST, LOOK, TUBE)         \
     X(FIND, LOOK, ALL)          \
+    X(RECURRING, LOOK, ALL)     \
     X(GROUPS, LOOK, TUBE)       \
     X(TUBES, LOOK, ALL)         \
     X(STATS, LOOK, TUBE_OR_ALL) \

@@ -596,61 +596,6 @@ QUEUE_TEST(list_shows_each_job_exactly_once_and_cancel_all_goes_by_tag)
     ok(f);
 }
 
-/* Returns how many calls of list find the one job with this id. */
-static unsigned calls_to_find(struct fixture *f, const struct elapse__queue_filter *filter,
-                              uint64_t id)
-{
-    struct elapse__queue_view views[7];
-    uint32_t cursor = 0;
-    unsigned calls = 0;
-    unsigned found = 0;
-    do {
-        uint32_t count = elapse__queue_list(f->queue, f->now, filter, &cursor, 8, views, 7);
-        for (uint32_t i = 0; i < count; i++)
-            assert_int_equal(views[i].id, id);
-        found += count;
-        calls++;
-    } while (cursor != 0);
-    assert_int_equal(found, 1);
-    return calls;
-}
-
-/* 1,024 jobs that wait cost one place, as one that is buried among them costs a block of places. */
-QUEUE_TEST(list_and_cancel_all_pass_over_what_cannot_match)
-{
-    enum { JOBS = 20000, BLOCKS = JOBS / 1024 + 1, MOST = 8, BURIED = 12345 };
-    struct elapse__queue_put put = job("b");
-    struct elapse__queue_filter filter = {.tube = text("t"), .state = ELAPSE__QUEUE_BURIED};
-    uint64_t removed = 0;
-    uint64_t running = 0;
-    uint32_t cursor = 0;
-    unsigned slices = 0;
-    for (unsigned i = 1; i <= JOBS; i++) {
-        put.delay_ms = i == BURIED ? 0 : 3600000;
-        (void)elapse__queue_put(f->queue, f->now, &put);
-    }
-    filter.state = ELAPSE__QUEUE_READY;
-    assert_in_range(calls_to_find(f, &filter, BURIED), 2, (BLOCKS + 1024) / MOST + 1);
-    filter.state = ELAPSE__QUEUE_BURIED;
-    struct elapse__queue_handed handed = take(f);
-    assert_ok(elapse__queue_bury(f->queue, f->now, holder(&handed), NULL).result);
-    assert_in_range(calls_to_find(f, &filter, BURIED), 2, (BLOCKS + 1024) / MOST + 1);
-    ok(f);
-    do {
-        slices++;
-        (void)elapse__queue_cancel_all(f->queue, f->now, &filter, &cursor, MOST, &removed,
-                                       &running);
-    } while (cursor != 0);
-    assert_int_equal(removed, 1);
-    assert_in_range(slices, 2, (BLOCKS + 1024) / MOST + 1);
-    /* No job of the tube is buried: nothing is looked at. */
-    struct elapse__queue_view view;
-    assert_int_equal(elapse__queue_list(f->queue, f->now, &filter, &cursor, 1, &view, 1), 0);
-    assert_int_equal(cursor, 0);
-    assert_int_equal(elapse__queue_jobs(f->queue), JOBS - 1);
-    ok(f);
-}
-
 QUEUE_TEST(a_paused_tube_hands_nothing_out)
 {
     put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);

@@ -1,6 +1,6 @@
 /*
- * elapse list: shows the jobs of a tube, or the names of all tubes. elapse find: shows the jobs
- * with a key.
+ * elapse list: shows the jobs of a tube, those that recur, or the names of all tubes. elapse find:
+ * shows the jobs with a key. elapse groups: shows the groups of a tube.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,13 +24,14 @@ enum { PAGE_JOBS = 1000, BODY_BYTES = 60, BODY_BYTES_MAX = 1024 };
 
 /* The columns, unless --columns names others. */
 static const char list_columns[] = "id,state,due,left,attempts,key,tag,group,error";
+static const char recurring_columns[] = "id,tube,state,due,left,missed,failures,key,tag,error";
 static const char find_columns[] = "id,tube,state,due,left,attempts";
 static const char group_columns[] = "group,delayed,ready,running,buried";
 
 struct list {
     struct client *client;
     const char *verb;
-    const char *subject; /* a tube or a key; NULL: list the tubes */
+    const char *subject; /* a tube or a key; NULL: list the tubes, or the jobs of all tubes */
     const char *state;
     const char *tag;
     const char *order; /* NEWEST or SOONEST; NULL: no order */
@@ -39,6 +40,7 @@ struct list {
     uint64_t body;    /* how many bytes of each body to show; 0: none */
     bool newest;
     bool soonest;
+    bool recurring;
     bool watch;
     uint64_t interval_ns;
     bool lacks_job;  /* the server could not read some job */
@@ -53,25 +55,32 @@ struct list {
 
 static bool lists_jobs(const struct list *list)
 {
-    return list->subject != NULL;
+    return strcmp(list->verb, "TUBES") != 0;
+}
+
+/* Returns whether LIST or RECURRING is asked, which look at jobs and may read their texts. */
+static bool looks_at_jobs(const struct list *list)
+{
+    return strcmp(list->verb, "LIST") == 0 || strcmp(list->verb, "RECURRING") == 0;
 }
 
 static void fill_request(struct list *list, const char *cursor)
 {
     struct request *request = &list->client->request;
     uint64_t left = list->limit - list->listed;
-    bool needs_keys =
-        strcmp(list->verb, "LIST") == 0 &&
-        ((list->client->json && !list->has_columns) || columns_need_keys(&list->columns));
+    bool needs_keys = looks_at_jobs(list) && ((list->client->json && !list->has_columns) ||
+                                              columns_need_keys(&list->columns));
 
     ELAPSE__ASSERT(list->limit == 0 || list->listed < list->limit);
     request_clear(request);
     request_add_text(request, list->verb);
-    if (lists_jobs(list))
+    if (list->subject != NULL)
         request_add_text(request, list->subject);
     client_add_option(list->client, "STATE", list->state);
     if (list->order != NULL)
         request_add_text(request, list->order);
+    if (list->recurring && list->subject != NULL)
+        request_add_text(request, "RECURRING");
     client_add_option(list->client, "TAG", list->tag);
     client_add_option(list->client, "CURSOR", cursor);
     request_add_text(request, "COUNT");
@@ -180,8 +189,7 @@ static void show_progress(struct list *list)
     char line[200];
     uint64_t looked = list->replies * ELAPSE__LIST_PLACES;
 
-    if (!lists_jobs(list) || strcmp(list->verb, "GROUPS") == 0 || list->watch ||
-        !progress_is_due(&list->progress))
+    if (!looks_at_jobs(list) || list->watch || !progress_is_due(&list->progress))
         return;
     if (list->jobs == 0)
         count_jobs(list);
@@ -347,17 +355,19 @@ static enum exit_status run(void *context, const struct command_line *line)
     if (status != STATUS_OK)
         return status;
     list->subject = line->argument_count == 1 ? line->arguments[0] : NULL;
-    list->verb = lists_jobs(list) ? "LIST" : "TUBES";
+    list->verb = list->subject != NULL ? "LIST" : list->recurring ? "RECURRING" : "TUBES";
     if (list->subject == NULL && (list->state != NULL || list->tag != NULL))
         return usage_error("--state and --tag need a tube");
-    if (list->subject == NULL &&
+    if (list->recurring && (list->newest || list->soonest))
+        return usage_error("--recurring goes with neither --newest nor --soonest");
+    if (list->subject == NULL && !list->recurring &&
         (list->has_columns || list->newest || list->soonest || list->body > 0))
-        return usage_error("--columns, --newest, --soonest and --body need a tube");
+        return usage_error("--columns, --newest, --soonest and --body need a tube or --recurring");
     status = read_order(list);
     if (status != STATUS_OK)
         return status;
     if (!list->has_columns)
-        (void)columns_read(&list->columns, list_columns);
+        (void)columns_read(&list->columns, list->recurring ? recurring_columns : list_columns);
     if (list->body > 0 && !body_column && !list->has_columns)
         columns_add_body(&list->columns);
     if (body_column && list->body == 0)
@@ -368,10 +378,11 @@ static enum exit_status run(void *context, const struct command_line *line)
 static const struct command_help help = {
     .usage = "Usage: elapse list [TUBE] [--state STATE] [--tag TAG] [OPTION]...\n",
     .purpose = "Lists the jobs of a tube, in no order unless it is asked for; without TUBE, the "
-               "names\nof the tubes.\n",
+               "names\nof the tubes, or with --recurring the jobs of all tubes that recur.\n",
     .example = "Examples:\n"
                "  elapse list orders --state buried --newest\n"
                "  elapse list orders --soonest --limit 10 --watch\n"
+               "  elapse list --recurring\n"
                "  elapse list orders --columns id,error,body\n"
                "  elapse list orders --json | jq .id\n",
 };
@@ -380,7 +391,7 @@ static const struct command_help help = {
 enum exit_status list_command(int argc, char **argv)
 {
     struct list list = {.client = client_new(), .interval_ns = 2 * SECOND_NS};
-    struct command_option table[16 + CLIENT_OPTION_COUNT] = {
+    struct command_option table[17 + CLIENT_OPTION_COUNT] = {
         option_words("delayed ready reserved buried",
                      option_text("state", "STATE", &list.state,
                                  "only those that are delayed, ready, reserved or buried")),
@@ -389,6 +400,8 @@ enum exit_status list_command(int argc, char **argv)
                     "buried jobs, the one that was buried last first; at most 1000"),
         option_flag("soonest", &list.soonest,
                     "delayed jobs, the one that is due first at the front; at most 1000"),
+        option_flag("recurring", &list.recurring,
+                    "only those that come again and again, put with --every or --cron"),
         option_noting(&list.has_columns,
                       option_function("columns", "NAMES", columns_read, &list.columns,
                                       "these columns, such as id,due,key,error; otherwise id, "

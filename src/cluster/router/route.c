@@ -95,6 +95,7 @@ static const struct elapse__router_route routes[] = {
      .looks = true,
      .has_tube = true},
     {.name = "FIND", .kind = ELAPSE__ROUTER_ROUTE_PAGE, .least = 2, .looks = true},
+    {.name = "RECURRING", .kind = ELAPSE__ROUTER_ROUTE_PAGE, .least = 1, .looks = true},
     {.name = "GROUPS",
      .kind = ELAPSE__ROUTER_ROUTE_PAGE,
      .least = 2,

@@ -18,7 +18,7 @@ enum {
     WORD_CHARGE = 64,        /* what a short reply counts as, in bytes */
     LOOK_CHARGE = 64 << 10,  /* what a reply with bodies or many lines counts as */
     AS_ARGUMENTS = 2,        /* AS and the name of a user */
-    PAGE_ARGUMENTS_MAX = 15, /* LIST, a tube, five options with a value, and three without */
+    PAGE_ARGUMENTS_MAX = 16, /* LIST, a tube, five options with a value, and four without */
 };
 
 /* A command of a client, with its route. */
@@ -290,14 +290,16 @@ static bool find_whole_tube(const struct call *call, uint32_t *partition)
            elapse__router_find_whole(call->client->router, call->arguments[1], partition);
 }
 
-/* Takes LIST, FIND, GROUPS or TUBES. A cursor of the router is 0 at the beginning. Any other cursor
- * has two parts: modulo the count of partitions it is the partition, and the quotient is the cursor
- * of that partition. If the tube lies whole in one partition, only that partition is asked. */
+/* Takes LIST, RECURRING, FIND, GROUPS or TUBES. A cursor of the router is 0 at the beginning. Any
+ * other cursor has two parts: modulo the count of partitions it is the partition, and the quotient
+ * is the cursor of that partition. If the tube lies whole in one partition, only that partition is
+ * asked. */
 static enum elapse__router_taken take_page(const struct call *call)
 {
     static const struct elapse__wire_resp_option options[] = {
-        {"CURSOR", 1},  {"STATE", 1},  {"TAG", 1},    {"COUNT", 1},   {"KEYS", 0},  {"BODY", 1},
-        {"SOONEST", 0}, {"NEWEST", 0}, {"PREFIX", 1}, {"TROUBLE", 0}, {"COUNTS", 0}};
+        {"CURSOR", 1}, {"STATE", 1},   {"TAG", 1},     {"COUNT", 1},
+        {"KEYS", 0},   {"BODY", 1},    {"SOONEST", 0}, {"NEWEST", 0},
+        {"PREFIX", 1}, {"TROUBLE", 0}, {"COUNTS", 0},  {"RECURRING", 0}};
     enum { OPTIONS = sizeof options / sizeof *options };
     uint32_t partitions = call->client->router->options.partitions;
     uint32_t places[OPTIONS];

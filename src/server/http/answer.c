@@ -419,6 +419,7 @@ static void write_answer(enum elapse__http_operation operation, struct elapse__j
         break;
     case ELAPSE__HTTP_LIST:
     case ELAPSE__HTTP_FIND:
+    case ELAPSE__HTTP_RECURRING:
         write_page(json, reader, "jobs", false);
         break;
     case ELAPSE__HTTP_CLIENTS:

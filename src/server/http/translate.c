@@ -327,15 +327,26 @@ static bool add_flag(struct elapse__building *building, const char *option, cons
     return elapse__build_word(building, option);
 }
 
+/* Adds the options that LIST and RECURRING have. */
+static bool add_looks(struct elapse__building *building)
+{
+    return elapse__build_option(building, "CURSOR", "cursor") && elapse__build_count(building) &&
+           add_flag(building, "KEYS", "keys") &&
+           elapse__build_number_option(building, "BODY", "body");
+}
+
 static bool build_list(struct elapse__building *building)
 {
     return elapse__build_word(building, "LIST") && elapse__build_path_name(building) &&
            elapse__build_option(building, "STATE", "state") &&
-           elapse__build_option(building, "TAG", "tag") &&
-           elapse__build_option(building, "CURSOR", "cursor") && elapse__build_count(building) &&
-           add_flag(building, "KEYS", "keys") &&
-           elapse__build_number_option(building, "BODY", "body") &&
+           elapse__build_option(building, "TAG", "tag") && add_looks(building) &&
+           add_flag(building, "RECURRING", "recurring") &&
            add_flag(building, "SOONEST", "soonest") && add_flag(building, "NEWEST", "newest");
+}
+
+static bool build_recurring(struct elapse__building *building)
+{
+    return elapse__build_word(building, "RECURRING") && add_looks(building);
 }
 
 static bool build_clients(struct elapse__building *building)
@@ -401,6 +412,7 @@ static build_function *const builders[ELAPSE__HTTP_OPERATIONS] = {
     [ELAPSE__HTTP_LOOK_UP_ID] = build_look_up_id,
     [ELAPSE__HTTP_LIST] = build_list,
     [ELAPSE__HTTP_FIND] = build_find,
+    [ELAPSE__HTTP_RECURRING] = build_recurring,
     [ELAPSE__HTTP_CLIENTS] = build_clients,
     [ELAPSE__HTTP_TUBES] = build_tubes,
     [ELAPSE__HTTP_TUBE] = build_tube,

@@ -47,8 +47,8 @@ static const struct elapse__resp_command commands[] = {
     {"KICK", elapse__resp_kick, 3, SWEEPS, ELAPSE__VERB_KICK, "jobs", "tube count",
      "Makes buried jobs ready; if there are none, delayed ones"},
     {"LIST", elapse__resp_list, -2, ELAPSE__RESP_READS, ELAPSE__VERB_LIST, "look",
-     "tube [STATE state [SOONEST | NEWEST]] [TAG tag] [CURSOR cursor] [COUNT count] [KEYS] "
-     "[BODY bytes]",
+     "tube [STATE state [SOONEST | NEWEST]] [TAG tag] [RECURRING] [CURSOR cursor] [COUNT count] "
+     "[KEYS] [BODY bytes]",
      "Lists jobs of a tube"},
     {"FIND", elapse__resp_find_key, -2, ELAPSE__RESP_READS, ELAPSE__VERB_LIST, "look",
      "key [CURSOR cursor] [COUNT count]", "Lists the jobs that have a key, in all tubes"},
@@ -115,6 +115,9 @@ static const struct elapse__resp_command commands[] = {
      "Cancels jobs by their ids"},
     {"LOOKUPID", elapse__resp_look_up_id, 2, READS, ELAPSE__VERB_LOOK_UP_ID, "look", "id",
      "Shows the job that has an id"},
+    {"RECURRING", elapse__resp_recurring, -1, ELAPSE__RESP_READS, ELAPSE__VERB_LIST, "look",
+     "[CURSOR cursor] [COUNT count] [KEYS] [BODY bytes]",
+     "Lists the jobs of all tubes that come again and again"},
     {"CANCELALL", elapse__resp_cancel_all, -2, SWEEPS, ELAPSE__VERB_CANCEL_ALL, "jobs",
      "tube [STATE state] [TAG tag]", "Cancels all jobs of a tube, or those that fit"},
     {"RESCHEDULE", elapse__resp_reschedule, 5, CHANGES, ELAPSE__VERB_RESCHEDULE, "jobs",
@@ -129,7 +132,7 @@ enum { COMMANDS = sizeof commands / sizeof *commands };
  * first_of_length[n + 1]. */
 static const uint8_t first_of_length[LENGTH_MAX + 2] = {
     [3] = 0,  [4] = 2,   [5] = 13,  [6] = 22,  [7] = 32,        [8] = 35,
-    [9] = 37, [10] = 38, [11] = 39, [12] = 39, [13] = COMMANDS,
+    [9] = 37, [10] = 39, [11] = 40, [12] = 40, [13] = COMMANDS,
 };
 
 const struct elapse__resp_command *elapse__resp_find(struct elapse__wire_resp_argument name)

@@ -1,5 +1,5 @@
 /*
- * Runs LIST and FIND.
+ * Runs LIST, RECURRING and FIND.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -207,7 +207,13 @@ static enum elapse__session_step list_first(const struct elapse__resp_call *call
 
 /* ---- LIST ---- */
 
-enum { STATE, TAG, CURSOR, COUNT, KEYS, BODY, SOONEST, NEWEST, OPTIONS };
+/* What each command has: RECURRING all up to LOOKS, LIST all. */
+enum { CURSOR, COUNT, KEYS, BODY, LOOKS, STATE = LOOKS, TAG, RECURRING, SOONEST, NEWEST, OPTIONS };
+
+static const struct elapse__wire_resp_option list_options[OPTIONS] = {
+    [CURSOR] = {"CURSOR", 1},       [COUNT] = {"COUNT", 1},     [KEYS] = {"KEYS", 0},
+    [BODY] = {"BODY", 1},           [STATE] = {"STATE", 1},     [TAG] = {"TAG", 1},
+    [RECURRING] = {"RECURRING", 0}, [SOONEST] = {"SOONEST", 0}, [NEWEST] = {"NEWEST", 0}};
 
 /* Reads SOONEST or NEWEST. If it does not fit the other options, replies with an error and returns
  * false. */
@@ -226,26 +232,21 @@ static bool read_order(const struct elapse__resp_call *call, const uint32_t *pla
         fault = "ERR SOONEST needs STATE delayed";
     else if (places[NEWEST] != 0 && list->filter.state != ELAPSE__QUEUE_BURIED)
         fault = "ERR NEWEST needs STATE buried";
-    else if (places[TAG] != 0 || list->cursor != 0)
-        fault = "ERR SOONEST and NEWEST stand without TAG, and without a CURSOR but 0";
+    else if (places[TAG] != 0 || places[RECURRING] != 0 || list->cursor != 0)
+        fault = "ERR SOONEST and NEWEST stand without TAG and RECURRING, and without a CURSOR but "
+                "0";
     if (fault != NULL)
         (void)elapse__resp_reply_error(call->connection, fault, NULL);
     return fault == NULL;
 }
 
-static bool read_list(const struct elapse__resp_call *call, struct list *list)
+/* Reads the options that LIST and RECURRING have: how much of the jobs is shown, and which page. */
+static bool read_looks(const struct elapse__resp_call *call, const uint32_t *places,
+                       struct list *list)
 {
-    static const struct elapse__wire_resp_option options[OPTIONS] = {
-        [STATE] = {"STATE", 1},     [TAG] = {"TAG", 1},      [CURSOR] = {"CURSOR", 1},
-        [COUNT] = {"COUNT", 1},     [KEYS] = {"KEYS", 0},    [BODY] = {"BODY", 1},
-        [SOONEST] = {"SOONEST", 0}, [NEWEST] = {"NEWEST", 0}};
-    uint32_t places[OPTIONS];
     uint64_t bytes = 0;
 
-    if (!elapse__resp_find_options(call, 2, options, OPTIONS, places) ||
-        !elapse__resp_read_filter(call, places[STATE], places[TAG], &list->filter) ||
-        !elapse__resp_read_page(call, places[CURSOR], places[COUNT], &list->cursor, &list->count) ||
-        !read_order(call, places, list))
+    if (!elapse__resp_read_page(call, places[CURSOR], places[COUNT], &list->cursor, &list->count))
         return false;
     if (places[BODY] != 0 && (!elapse__resp_read_number(call, places[BODY], UINT64_MAX, &bytes) ||
                               bytes == 0 || bytes > ELAPSE__RESP_BODY_MAX)) {
@@ -258,20 +259,43 @@ static bool read_list(const struct elapse__resp_call *call, struct list *list)
     return true;
 }
 
+static void list_page(const struct elapse__resp_call *call, struct list *list)
+{
+    elapse__session_count(call->connection, ELAPSE__VERB_LIST);
+    elapse__session_spend(call->connection, LIST_COST);
+    if (list->reads)
+        list_texts(call, list);
+    else
+        list_views(call, list);
+}
+
 enum elapse__session_step elapse__resp_list(const struct elapse__resp_call *call)
 {
     struct list list = {.count = ELAPSE__RESP_LIST_COUNT};
+    uint32_t places[OPTIONS];
 
-    if (!read_list(call, &list))
+    if (!elapse__resp_find_options(call, 2, list_options, OPTIONS, places) ||
+        !elapse__resp_read_filter(call, places[STATE], places[TAG], &list.filter) ||
+        !read_looks(call, places, &list) || !read_order(call, places, &list))
         return ELAPSE__STEP_RAN;
+    list.filter.recurring = places[RECURRING] != 0;
     if (list.in_order)
         return list_first(call, &list);
-    elapse__session_count(call->connection, ELAPSE__VERB_LIST);
-    elapse__session_spend(call->connection, LIST_COST);
-    if (list.reads)
-        list_texts(call, &list);
-    else
-        list_views(call, &list);
+    list_page(call, &list);
+    return ELAPSE__STEP_RAN;
+}
+
+/* ---- RECURRING ---- */
+
+enum elapse__session_step elapse__resp_recurring(const struct elapse__resp_call *call)
+{
+    struct list list = {.filter = {.state = ELAPSE__QUEUE_FREE, .recurring = true},
+                        .count = ELAPSE__RESP_LIST_COUNT};
+    uint32_t places[LOOKS];
+
+    if (elapse__resp_find_options(call, 1, list_options, LOOKS, places) &&
+        read_looks(call, places, &list))
+        list_page(call, &list);
     return ELAPSE__STEP_RAN;
 }
 

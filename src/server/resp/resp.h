@@ -14,7 +14,7 @@
  *   change.c    commands that change jobs by name
  *   work.c      commands of workers
  *   look.c      LOOKUP, LOOKUPID and STATS
- *   list.c      LIST and FIND
+ *   list.c      LIST, RECURRING and FIND
  *   tubes.c     TUBES and GROUPS
  *   client.c    what clients expect of a server of this protocol
  *   paging.c    (paging.h) pages of jobs and tubes

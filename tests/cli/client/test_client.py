@@ -223,6 +223,22 @@ class Jobs(ClientTest):
             self.assertEqual(self.client("list", "t", *words).status, USAGE)
         self.fails(USAGE, "1 to 1024", "list", "t", "--body", "1025")
 
+    def test_what_recurs(self):
+        self.done("put", "t", "once", "--in", "1h")
+        self.done("put", "t", "often", "--every", "1h", "--key", "k")
+        self.done("put", "u", "nightly", "--cron", "0 3 * * *")
+        table = self.done("list", "--recurring").splitlines()
+        self.assertRegex(table[0], r"^ID +TUBE +STATE +DUE +LEFT +MISSED +FAILURES +KEY +TAG +ERROR$")
+        self.assertRegex(table[1], r"^2 +t +delayed +2\S+Z +\S+ \S+ +0 +0 +k +- +-$")
+        self.assertEqual(len(table), 3)
+        self.assertEqual([job["id"] for job in self.json_of("list", "--recurring")], [2, 3])
+        self.assertEqual([job["key"] for job in self.json_of("list", "t", "--recurring")], ["k"])
+        self.assertEqual(self.json_of("list", "t", "--recurring", "--state", "ready"), [])
+        self.assertEqual(self.done("list", "--recurring", "--columns", "tube,body").splitlines()[1:], ["t     often", "u     nightly"])
+        self.fails(GONE, "there is no such tube", "list", "nowhere", "--recurring")
+        self.fails(USAGE, "neither --newest", "list", "t", "--recurring", "--newest")
+        self.fails(USAGE, "need a tube", "list", "--recurring", "--state", "ready")
+
     def test_find(self):
         for tube in ("a", "b", "c"):
             self.done("put", tube, "x", "--key", "k" if tube != "b" else "other")

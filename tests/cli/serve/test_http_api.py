@@ -34,7 +34,7 @@ class Description(HttpTest):
                     other = self.ask("GET" if method == "post" else "POST", path, None, JSON)
                     self.assertEqual(other.status, 405)
         self.assertEqual(len(names), len(set(names)))
-        self.assertEqual(len(names), 31)
+        self.assertEqual(len(names), 32)
 
 
 class Operations(HttpTest):
@@ -415,6 +415,22 @@ class Operations(HttpTest):
         self.assertEqual(page["cursor"], None)
         self.assertEqual(self.get("/api/v1/find?key=other"), {"jobs": [], "cursor": None})
         self.get("/api/v1/find", status=400)
+
+    def test_what_recurs(self):
+        self.put(tube="a", key="k", every="1h")
+        self.put(tube="b", key="l", cron="0 9 * * mon", zone="utc")
+        self.put(tube="a", key="once", **{"in": "1h"})
+        page = self.get("/api/v1/recurring")
+        self.assertEqual(sorted((job["tube"], job["recurring"], job["missed"], job["failures"]) for job in page["jobs"]),
+                         [("a", True, 0, 0), ("b", True, 0, 0)])
+        self.assertEqual(page["cursor"], None)
+        self.assertEqual(sorted(job["key"] for job in self.get("/api/v1/recurring?keys=true")["jobs"]), ["k", "l"])
+        first = self.get("/api/v1/recurring?count=1")
+        rest = self.get(f"/api/v1/recurring?cursor={first['cursor']}")
+        self.assertEqual(sorted(job["tube"] for job in first["jobs"] + rest["jobs"]), ["a", "b"])
+        [job] = self.get("/api/v1/tubes/a/jobs?recurring=true&body=3&keys=true")["jobs"]
+        self.assertEqual((job["key"], job["recurring"]), ("k", True))
+        self.get("/api/v1/recurring?state=ready", status=400)
 
     def test_tubes_of_a_kind(self):
         for tube in ("quiet", "queer", "held"):

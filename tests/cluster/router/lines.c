@@ -67,6 +67,8 @@ static const char *const templates[] = {
     "LIST t STATE delayed SOONEST BODY 1",
     "LIST t STATE buried NEWEST COUNT %n CURSOR 0",
     "FIND %k",
+    "RECURRING KEYS CURSOR %n",
+    "LIST t RECURRING COUNT %n",
     "FIND %k CURSOR %n COUNT 1",
     "TUBES TROUBLE PREFIX t COUNTS",
     "TUBES",

@@ -202,6 +202,15 @@ CLIENT_TEST(a_walk_over_pages_comes_to_all_partitions)
     expect_sent(f, f->links[1], "FIND k CURSOR 1\n");
     answer(f, f->links[1], "*2\r\n:0\r\n*0\r\n");
     expect(f, c, "*2\r\n:0\r\n*0\r\n");
+    say(f, c, "RECURRING KEYS BODY 9 COUNT 9 CURSOR 3");
+    expect_sent(f, f->links[1], "RECURRING KEYS BODY 9 COUNT 9 CURSOR 1\n");
+    answer(f, f->links[1], "*2\r\n:0\r\n*0\r\n");
+    expect(f, c, "*2\r\n:0\r\n*0\r\n");
+    say(f, c, "LIST t STATE ready CURSOR 3 TAG x COUNT 9 BODY 9 KEYS SOONEST NEWEST RECURRING");
+    expect_sent(f, f->links[1],
+                "LIST t STATE ready CURSOR 1 TAG x COUNT 9 BODY 9 KEYS SOONEST NEWEST RECURRING\n");
+    answer(f, f->links[1], "*2\r\n:0\r\n*0\r\n");
+    expect(f, c, "*2\r\n:0\r\n*0\r\n");
     say(f, c, "TUBES PREFIX a TROUBLE COUNTS CURSOR 1");
     expect_sent(f, f->links[1], "TUBES PREFIX a TROUBLE COUNTS CURSOR 0\n");
     answer(f, f->links[1], "*2\r\n:0\r\n*0\r\n");

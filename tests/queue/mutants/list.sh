@@ -223,9 +223,15 @@ mutant arena_is_low_when_it_is_empty src/base/arena.c \
 mutant buried_jobs_of_a_block_are_not_counted src/queue/state.c \
     'elapse__queue_block_around(entry)->buried += [-(uint32_t)change-]{+0+};'
 mutant list_passes_over_every_block src/queue/list.c \
-    'block->buried [->-]{+<+} 0))'
+    'block->buried [->-]{+<+} 0) &&'
 mutant list_passes_over_none src/queue/list.c \
-    'filter->state != ELAPSE__QUEUE_BURIED || [-block->buried > 0-]{+true+}))'
+    'filter->state != ELAPSE__QUEUE_BURIED || [-block->buried > 0-]{+true+}) &&'
+mutant list_passes_over_no_block_without_what_recurs src/queue/list.c \
+    '(!filter->recurring || [-block->recurring > 0-]{+true+}))'
+mutant list_does_not_ask_whether_a_job_recurs src/queue/list.c \
+    'if (filter->recurring && [-!-]elapse__queue_recurs'
+mutant block_counts_what_recurs_for_ever src/queue/sides.c \
+    'block->recurring -= [-side->recurrence != NULL-]{+0+};'
 
 mutant record_of_a_brief_token_says_ten_minutes src/queue/put.c \
     'queue->now.wall_ms[- - (int64_t)(ELAPSE__QUEUE_TOKEN_MS - life_ms)-]'

@@ -68,6 +68,8 @@ def states(window, running, client):
     client.ask("RESERVE", "mails")
     go("#/workers", "#workers-text", "1 with 1 job")
     yield "who works"
+    go("#/recurring", "#recurring-text", "1 job")
+    yield "what recurs"
     window.find("#open-put").click()
     yield "putting a job"
 

@@ -698,6 +698,25 @@ class Live(PageTest):
             self.assertIn(text, self.window.text("#worker-rows tr:first-child"))
         self.assertIn("no connection", self.window.text("#worker-rows tr:last-child"))
 
+    def test_shows_what_recurs(self):
+        running, client = self.start()
+        client.ask("PUT", "mails", "once", "IN", "1h")
+        late, _ = client.ask("PUT", "reports", "daily", "EVERY", "24h", "KEY", "daily-report")
+        soon, _ = client.ask("PUT", "mails", "often", "EVERY", "1h")
+        self.window.open(running.address)
+        self.window.wait(lambda: self.tube("mails"), "the tubes")
+        self.window.find('#tubes a[href="#/recurring"]').click()
+        self.window.wait_for_text("#recurring-text", "2 jobs, the one that runs next first.")
+        self.assertEqual(self.window.run("return [...document.querySelectorAll('#recurring-rows .id')].map((one) => one.textContent)"), [str(soon), str(late)])
+        for text in ("reports", "daily-report", "delayed", "(in 23 h 59 min", "daily"):
+            self.assertIn(text, self.window.text("#recurring-rows tr:last-child").replace("\u00a0", " "))
+        self.go("tubes/mails")
+        self.window.find("#tube-recurring").click()
+        self.window.wait_for_text("#recurring-text", "1 job, the one that runs next first.")
+        self.assertIn("What recurs in tube mails", self.window.text("#recurring-title"))
+        self.go("recurring/nothing")
+        self.window.wait_for_text("#recurring-text", "No job recurs")
+
     def test_limits_a_tube(self):
         running, client = self.start()
         client.ask("PUT", "mails", "hello")

@@ -1,5 +1,5 @@
 /*
- * Tests the commands that change nothing: LOOKUP, LOOKUPID, LIST, FIND, STATS, TUBES.
+ * Tests the commands that change nothing: LOOKUP, LOOKUPID, LIST, RECURRING, FIND, STATS, TUBES.
  */
 #include "sim_disk.h"
 #include "talk.h"
@@ -395,9 +395,9 @@ RESP_TEST(list_the_soonest)
     says("LIST t STATE delayed SOONEST NEWEST",
          "-ERR syntax error: SOONEST and NEWEST exclude each other|");
     says("LIST t STATE delayed SOONEST TAG x",
-         "-ERR SOONEST and NEWEST stand without TAG, and without a CURSOR but 0|");
+         "-ERR SOONEST and NEWEST stand without TAG and RECURRING, and without a CURSOR but 0|");
     says("LIST t STATE delayed SOONEST CURSOR 1",
-         "-ERR SOONEST and NEWEST stand without TAG, and without a CURSOR but 0|");
+         "-ERR SOONEST and NEWEST stand without TAG and RECURRING, and without a CURSOR but 0|");
     says("LIST t STATE delayed SOONEST COUNT 1001", "-ERR not a number, or out of range: '1001'|");
 }
 
@@ -463,6 +463,30 @@ RESP_TEST(list_with_the_beginning_of_bodies)
     says("LIST t BODY 0", "-ERR BODY is 1 to 1024|");
     says("LIST t BODY 1025", "-ERR BODY is 1 to 1024|");
     says("LIST t BODY x", "-ERR not a number, or out of range: 'x'|");
+}
+
+RESP_TEST(list_what_recurs)
+{
+    says("RECURRING", "*2|:0|*0|");
+    says("PUT t a IN 1h", "*2|:1|+scheduled|");
+    says("PUT t b EVERY 1h KEY k TAG x", "*2|:2|+scheduled|");
+    says("PUT u c CRON '* * * * *'", "*2|:3|+scheduled|");
+    lists("RECURRING", "2,3,");
+    lists("LIST t RECURRING", "2,");
+    lists("LIST t RECURRING TAG x STATE delayed", "2,");
+    lists("LIST t RECURRING STATE ready", "");
+    shows("RECURRING", "$9|recurring|:1|$6|missed|:0|$8|failures|:0|");
+    shows("RECURRING BODY 9", "$3|key|$1|k|$3|tag|$1|x|");
+    shows("RECURRING KEYS", "$8|error_at|$-1|*50|$2|id|:3|");
+    begins(&c, "RECURRING COUNT 1", "*2|:2|*1|");
+    lists("RECURRING CURSOR 2", "3,");
+    says("CANCELID 2", "*1|+removed|");
+    lists("RECURRING", "3,");
+    says("LIST t RECURRING STATE delayed SOONEST",
+         "-ERR SOONEST and NEWEST stand without TAG and RECURRING, and without a CURSOR but 0|");
+    says("RECURRING STATE ready", "-ERR syntax error: there is no option 'STATE'|");
+    says("RECURRING COUNT 0", "-ERR COUNT is 1 to 1000|");
+    says("RECURRING BODY 1025", "-ERR BODY is 1 to 1024|");
 }
 
 RESP_TEST(find)

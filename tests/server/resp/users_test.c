@@ -151,6 +151,7 @@ static const struct {
     {"KICK", "KICK t 1"},
     {"LIST", "LIST t"},
     {"FIND", "FIND k"},
+    {"RECURRING", "RECURRING"},
     {"ECHO", "ECHO a"},
     {"AUTH", NULL},
     {"INFO", "INFO"},
