@@ -1,6 +1,6 @@
 /*
- * Elapse: the allocator that the caller gives to the parts that allocate memory: the
- * scheduler, and dials that grow.
+ * Elapse: the allocator. The scheduler and dials that grow allocate memory by the functions of this
+ * allocator, which the caller gives to them.
  *
  *     static void *allocate(size_t alignment, size_t bytes, void *context)
  *     {
@@ -27,18 +27,19 @@ extern "C" {
 #endif
 
 /*
- * Two functions, and a context that is passed to both. Any thread may call the functions of a
- * scheduler's allocator, and several threads may at a time. The functions of a structure's
- * allocator are called by the thread that uses the structure, during its calls. They may not call a
- * function of Elapse. Since 0.2.
+ * An allocator: two functions, and a context that is passed to both. Any thread may call the
+ * functions of a scheduler's allocator, and several threads may call them at the same time. The
+ * functions of a structure's allocator are called only by the thread that uses the structure,
+ * during its calls. The functions of an allocator may not call a function of Elapse. Since 0.2.
  */
 struct elapse_allocator {
-    /* Returns `bytes` bytes aligned to `alignment`, a power of two up to 64; NULL if there
-     * is no memory. */
+    /* Returns `bytes` bytes of memory, aligned to `alignment`, which is a power of two up to 64.
+     * Returns NULL if there is no memory. */
     void *(*allocate)(size_t alignment, size_t bytes, void *context);
-    /* Takes back memory that allocate returned; `bytes` is the number that was asked for. */
+    /* Takes back memory that `allocate` returned. `bytes` is the size that `allocate` was asked
+     * for. */
     void (*release)(void *memory, size_t bytes, void *context);
-    void *context; /* passed to both */
+    void *context; /* passed to both functions */
 };
 
 #ifdef __cplusplus

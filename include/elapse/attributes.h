@@ -16,11 +16,11 @@
  * without this mark.
  *
  * A shared object of yours that contains Elapse, such as a plug-in, would offer these functions
- * too, and another plug-in with another version of Elapse could call them. To keep them inside,
- * link with the static library by -Wl,--exclude-libs,libelapse.a; or, if elapse.c is one of your
- * files, define ELAPSE_HIDDEN for all of your files and compile elapse.c by -fvisibility=hidden. Do
- * not define ELAPSE_HIDDEN for files that are linked with the shared library of Elapse: the linker
- * would not find the functions.
+ * too. Then another plug-in with another version of Elapse could call them. There are two ways to
+ * hide the functions. If you link with the static library, use -Wl,--exclude-libs,libelapse.a. If
+ * elapse.c is one of your files, define ELAPSE_HIDDEN for all of your files, and compile elapse.c
+ * by -fvisibility=hidden. Do not define ELAPSE_HIDDEN for files that are linked with the shared
+ * library of Elapse: the linker would not find the functions.
  */
 #if !defined(__GNUC__)
 #define ELAPSE_API

@@ -1,12 +1,13 @@
 /*
  * Elapse: dials, the hierarchical timing wheel with any number of slots on each level.
  *
- * Each level is a dial of two or more slots, as many as the caller says. A slot of the
- * finest dial is one tick; a slot of another dial is as wide as the whole dial below it. The
- * classical designs can be built from dials: 60 seconds, 60 minutes, 24 hours and 30 days as on
- * a clock face; 512 slots, and another dial of 512 that is made only when a deadline needs it;
- * or four dials of 16 slots, which take less than 2 KiB in all, for small machines. If you need
- * none of this, the wheel of wheel.h is faster.
+ * Each level is a dial of two or more slots. The caller chooses the number of slots of each dial. A
+ * slot of the finest dial is one tick. A slot of another dial is as wide as the whole dial below
+ * it. Three classical designs can be built from dials. The first has 60 seconds, 60 minutes, 24
+ * hours and 30 days, like a clock face. The second has 512 slots, and another dial of 512 slots is
+ * made only when a deadline needs it. The third has four dials of 16 slots for small machines, and
+ * takes less than 2 KiB in all. If you need none of these designs, use the wheel of wheel.h, which
+ * is faster.
  *
  * The caller gives the memory for the slots:
  *
@@ -22,14 +23,16 @@
  *         ELAPSE_OK)
  *         ...;                          // only dials that grow can fail
  *
- * When a deadline lies beyond the reach of the coarsest dial, dials with an allocator
- * grow by another dial. Other dials park the timer: they look at it again each time that its
- * deadline may have come within reach, at most once a turn of the coarsest dial.
+ * A deadline can lie beyond the reach of the coarsest dial. Then dials with an allocator grow by
+ * another dial. Dials without an allocator park the timer. They look at the parked timer again each
+ * time that its deadline may have come within reach, which is at most once in a turn of the
+ * coarsest dial.
  *
- * Verbs, order and promises are those of wheel.h, whose comments hold here too, except
- * where this file says otherwise. What holds for every function below, unless it says otherwise:
- * - Times: in ticks, as in wheel.h.
- * - Threads: one at a time, as in wheel.h.
+ * The comments of wheel.h hold here too, except where this file says otherwise. The verbs, the
+ * order of timers and the promises are those of wheel.h. The following holds for every function
+ * below, unless its comment says otherwise:
+ * - Times are in ticks, as in wheel.h.
+ * - Threads: one thread at a time uses the dials and their timers.
  * - Since: version 0.1.
  */
 #ifndef ELAPSE_DIALS_H
@@ -45,7 +48,7 @@
 extern "C" {
 #endif
 
-/* One dial; it lies in the storage, or in memory from the allocator. Private. */
+/* One dial. A dial lies in the storage, or in memory from the allocator. Private. */
 struct elapse__dials_level;
 
 /*
@@ -59,38 +62,39 @@ struct elapse_dials {
     size_t count;                         /* pending timers */
     uint64_t moves;                       /* timers moved to another slot since init */
     struct elapse__dials_level *finest;   /* each level points to the next coarser one */
-    struct elapse__dials_level *coarsest; /* the coarsest */
-    struct elapse__ring_node parked;      /* timers out of reach */
+    struct elapse__dials_level *coarsest; /* the coarsest level */
+    struct elapse__ring_node parked;      /* timers whose deadlines are out of reach */
     struct elapse__ring_node aside;       /* parked timers that a visit has yet to look at */
     struct elapse__ring_node never;       /* timers armed for ELAPSE_NEVER */
-    uint64_t parked_least;                /* no deadline in `parked` is earlier */
+    uint64_t parked_least;                /* no deadline in `parked` is earlier than this */
     struct elapse_allocator growth;       /* its functions are NULL if the dials do not grow */
-    uint32_t levels;                      /* how many there are */
-    uint32_t storage_levels;              /* how many of these are in the storage */
+    uint32_t levels;                      /* the number of levels */
+    uint32_t storage_levels;              /* the number of levels that are in the storage */
     bool cascaded;                        /* every timer due at the pointer is on level 0 */
 };
 
 /*
- * Returns the bytes of storage that dials of this shape need: some 16 bytes for each slot. A
- * shape has 1 to ELAPSE_SHAPE_LEVELS_MAX levels of 2 slots or more. NULL stands for eight
- * levels of 256 slots, which reach every deadline and take some 33 KiB. Returns SIZE_MAX when
- * the shape is not such a shape, its allocator lacks a function, or memory cannot hold so much.
+ * Returns the number of bytes of storage that dials of this shape need. A slot takes some 16 bytes.
+ * A shape of dials has 1 to ELAPSE_SHAPE_LEVELS_MAX levels of 2 or more slots. A shape of NULL
+ * stands for eight levels of 256 slots, which reach every deadline and take some 33 KiB. Returns
+ * SIZE_MAX if the shape is not a shape of dials, if its allocator lacks a function, or if memory
+ * cannot hold so much.
  * Cost: O(levels). Cannot fail.
  */
 ELAPSE_API size_t elapse_dials_storage_bytes(const struct elapse_shape *shape);
 
-/* What elapse_dials_init calls, with the size that the caller was compiled with. */
+/* elapse_dials_init calls this function, with the size that the caller was compiled with. */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
 elapse_dials_init_sized(struct elapse_dials *dials, size_t dials_bytes,
                         const struct elapse_shape *shape, void *storage, size_t storage_bytes,
                         uint64_t now);
 
 /*
- * Makes empty dials of this shape whose time is `now`. They keep the slots in the
- * `storage_bytes` bytes at `storage`. The storage stays the caller's, to be freed when the dials
- * are no longer used. A NULL shape means the same as for elapse_dials_storage_bytes.
- * With an allocator in the shape the dials can grow: further levels have as many slots
- * as the last level listed, and are made when a deadline needs them.
+ * Makes empty dials of this shape whose time is `now`. The dials keep their slots in the
+ * `storage_bytes` bytes at `storage`. The storage belongs to the caller, who may free it when the
+ * dials are no longer used. A shape of NULL means the same as for elapse_dials_storage_bytes. If
+ * the shape has an allocator, the dials can grow by further levels. A further level is made when a
+ * deadline needs it, and has as many slots as the last level of the shape.
  * Errors: ELAPSE_ERROR_ABI when the sizes of struct elapse_dials in header and library
  * differ; ELAPSE_ERROR_ARGUMENT for a shape for which elapse_dials_storage_bytes returns
  * SIZE_MAX; ELAPSE_ERROR_STORAGE when `storage` is NULL, not aligned for a uint64_t and a
@@ -105,81 +109,83 @@ elapse_dials_init(struct elapse_dials *dials, const struct elapse_shape *shape, 
 }
 
 /*
- * Gives the levels that were added back to the allocator. Requires an init that succeeded, and no
- * finish since. The timers still in the dials are forgotten, and the dials may only be initialised
- * again. Dials that cannot grow need no finish.
+ * Gives the further levels back to the allocator. Requires that elapse_dials_init has succeeded,
+ * and that elapse_dials_finish was not called after it. Timers that are still in the dials are
+ * forgotten. The only call that the dials allow after this one is elapse_dials_init. Dials that
+ * cannot grow need no finish.
  * Cost: O(levels). Cannot fail.
  */
 ELAPSE_API void elapse_dials_finish(struct elapse_dials *dials);
 
 /*
- * Adds the levels that delays of up to `delay` ticks need, so that starts with such delays cannot
- * fail. A delay is counted from the time at which pop last returned NULL (or init was called) to
- * the deadline, or to now where that is later. So if you let time jump, and start timers before you
- * pop those that came due, reserve the length of the jump as well. After reserving ELAPSE_NEVER no
- * start can fail. Does nothing in dials that do not grow.
- * Errors: ELAPSE_ERROR_MEMORY when the allocator has none; levels made before that stay.
+ * Adds the levels that delays of up to `delay` ticks need. After that, a start with such a delay
+ * cannot fail. A delay begins at the time at which pop last returned NULL, or at which init was
+ * called. A delay ends at the deadline, or at the present time if that is later. So if you let time
+ * jump, and start timers before you pop the timers that came due, reserve the length of the jump as
+ * well. After ELAPSE_NEVER was reserved, no start can fail. Does nothing in dials that do not grow.
+ * Errors: ELAPSE_ERROR_MEMORY if the allocator has no memory. Levels that were made before the
+ * error stay.
  * Cost: O(levels), and the cost of the allocator.
  */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error elapse_dials_reserve(struct elapse_dials *dials,
                                                                     uint64_t delay);
 
 /*
- * As elapse_wheel_start; a pending timer always comes after those that have its new
- * deadline already.
- * Errors: ELAPSE_ERROR_MEMORY when the dials have to grow and cannot. A pending
- * timer then stays as it was, and an idle timer stays idle; levels made before stay too. Dials
- * that do not grow cannot fail.
+ * Does what elapse_wheel_start does. A pending timer that is started again always comes after the
+ * timers that have its new deadline already.
+ * Errors: ELAPSE_ERROR_MEMORY if the dials have to grow and the allocator has no memory. Then a
+ * pending timer stays as it was, and an idle timer stays idle. Levels that were made before the
+ * error stay. Starts in dials that do not grow cannot fail.
  * Cost: O(levels). The first start after a jump of time over slots that have timers also
  * searches the bitmap of each level, 64 slots at a time.
  */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
 elapse_dials_start(struct elapse_dials *dials, struct elapse_timer *timer, uint64_t deadline);
 
-/* As elapse_wheel_start_window. Errors, cost: as start. */
+/* Does what elapse_wheel_start_window does. Errors and cost: those of elapse_dials_start. */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error elapse_dials_start_window(struct elapse_dials *dials,
                                                                          struct elapse_timer *timer,
                                                                          uint64_t earliest,
                                                                          uint64_t latest);
 
-/* As elapse_wheel_stop. Cost: O(1); O(levels) for the last timer of a slot. Cannot
+/* Does what elapse_wheel_stop does. Cost: O(1); O(levels) for the last timer of a slot. Cannot
  * fail. */
 ELAPSE_API bool elapse_dials_stop(struct elapse_dials *dials, struct elapse_timer *timer);
 
-/* As elapse_wheel_advance. Cost: one comparison and one store. Cannot fail. */
+/* Does what elapse_wheel_advance does. Cost: one comparison and one store. Cannot fail. */
 ELAPSE_API inline void elapse_dials_advance(struct elapse_dials *dials, uint64_t now)
 {
     if (now > dials->clock)
         dials->clock = now < ELAPSE_NEVER ? now : ELAPSE_TIME_MAX;
 }
 
-/* What elapse_dials_pop calls when there may be work to do. */
+/* elapse_dials_pop calls this function when there may be work to do. */
 ELAPSE_API struct elapse_timer *elapse_dials_pop_due(struct elapse_dials *dials);
 
 /*
- * As elapse_wheel_pop, and always in the order of arming at one deadline.
- * Cost: O(1) for the timer itself, plus the moves that are due: each timer is moved at
- * most once per level for each arming, and while it is parked once more for each turn of the
- * coarsest level. The pop of the last timer of a tick also searches for the next
- * occupied slot: at most the bitmap of each level, 64 slots at a time. When there is no work
- * to do: one comparison. Cannot fail.
+ * Does what elapse_wheel_pop does. Timers with one deadline always come in the order of arming.
+ * Cost: O(1) for the timer itself, and the moves that are due. After each arming a timer is moved
+ * at most once for each level. A parked timer is moved once more in each turn of the coarsest
+ * level. The pop of the last timer of a tick also searches for the next occupied slot: at most the
+ * bitmap of each level, 64 slots at a time. If there is no work to do, the cost is one comparison.
+ * Cannot fail.
  */
 ELAPSE_API inline struct elapse_timer *elapse_dials_pop(struct elapse_dials *dials)
 {
     return dials->clock < dials->wake ? NULL : elapse_dials_pop_due(dials);
 }
 
-/* As elapse_wheel_cascade. Cost: O(max_moves), and the search for occupied slots as in
- * pop. Cannot fail. */
+/* Does what elapse_wheel_cascade does. Cost: O(max_moves), and the search for occupied slots that
+ * elapse_dials_pop does. Cannot fail. */
 ELAPSE_API bool elapse_dials_cascade(struct elapse_dials *dials, size_t max_moves);
 
 /*
- * Returns the earliest time at which there may be work to do; ELAPSE_NEVER when no
- * timer will ever be due. It is never later than the least deadline pending. It may be earlier by
- * up to the width of the slot that this deadline lies in, because the timers of a slot are moved to
- * a finer level at the slot's first tick. After a stop or a re-arming it may be earlier still,
- * which costs one spurious wake-up. After advancing to it and popping until NULL, the answer is
- * strictly later. A value up to elapse_dials_now means: pop now.
+ * Returns the earliest time at which there may be work to do; ELAPSE_NEVER if no timer will ever be
+ * due. This time is never later than the least deadline pending. This time may be earlier by up to
+ * the width of the slot in which that deadline lies, because the timers of a slot are moved to a
+ * finer level at the first tick of the slot. After a stop or a re-arming this time may be earlier
+ * still, which costs one spurious wake-up. If you advance to this time and pop until NULL, the next
+ * answer is strictly later. If this time is not later than elapse_dials_now, pop now.
  * Cost: O(1). Cannot fail.
  */
 ELAPSE_API inline uint64_t elapse_dials_next(const struct elapse_dials *dials)
@@ -187,23 +193,23 @@ ELAPSE_API inline uint64_t elapse_dials_next(const struct elapse_dials *dials)
     return dials->wake;
 }
 
-/* As elapse_wheel_remaining. Cost: O(1). Cannot fail. */
+/* Does what elapse_wheel_remaining does. Cost: O(1). Cannot fail. */
 ELAPSE_API uint64_t elapse_dials_remaining(const struct elapse_dials *dials,
                                            const struct elapse_timer *timer);
 
-/* As elapse_wheel_now. Cost: O(1). Cannot fail. */
+/* Does what elapse_wheel_now does. Cost: O(1). Cannot fail. */
 ELAPSE_API inline uint64_t elapse_dials_now(const struct elapse_dials *dials)
 {
     return dials->clock;
 }
 
-/* As elapse_wheel_count. Cost: O(1). Cannot fail. */
+/* Does what elapse_wheel_count does. Cost: O(1). Cannot fail. */
 ELAPSE_API inline size_t elapse_dials_count(const struct elapse_dials *dials)
 {
     return dials->count;
 }
 
-/* As elapse_wheel_moves. Cost: O(1). Cannot fail. */
+/* Does what elapse_wheel_moves does. Cost: O(1). Cannot fail. */
 ELAPSE_API inline uint64_t elapse_dials_moves(const struct elapse_dials *dials)
 {
     return dials->moves;
@@ -217,22 +223,23 @@ ELAPSE_API unsigned elapse_dials_levels(const struct elapse_dials *dials);
  * finest. Cost: O(levels). Cannot fail. */
 ELAPSE_API uint32_t elapse_dials_slots(const struct elapse_dials *dials, unsigned level);
 
-/* As elapse_wheel_for_each. Cost: O(slots / 64 + timers). Cannot fail. */
+/* Does what elapse_wheel_for_each does. Cost: O(slots / 64 + timers). Cannot fail. */
 ELAPSE_API void elapse_dials_for_each(struct elapse_dials *dials, elapse_visit_function *visit,
                                       void *context);
 
-/* As elapse_wheel_clear; levels that were added stay. Cost: O(slots / 64 + timers).
+/* Does what elapse_wheel_clear does. Levels that were added stay. Cost: O(slots / 64 + timers).
  * Cannot fail. */
 ELAPSE_API void elapse_dials_clear(struct elapse_dials *dials);
 
-/* As elapse_wheel_check, with the invariants numbered at the head of
- * src/structures/dials.c. Cost: O(slots + timers). Cannot fail. */
+/* Does what elapse_wheel_check does. The head of src/structures/dials.c numbers the invariants.
+ * Cost: O(slots + timers). Cannot fail. */
 ELAPSE_API unsigned elapse_dials_check(const struct elapse_dials *dials);
 
 /*
- * As elapse_wheel_dump. Parked timers are described as slot 0 of the level after the
- * coarsest, from the least deadline among them to ELAPSE_NEVER; timers armed for
- * ELAPSE_NEVER are described as slot 1 of that level.
+ * Does what elapse_wheel_dump does. The parked timers are described as slot 0 of the level after
+ * the coarsest level. That slot covers the ticks from the least deadline of the parked timers to
+ * ELAPSE_NEVER. The timers armed for ELAPSE_NEVER are described as slot 1 of the level after the
+ * coarsest level.
  * Cost: O(slots / 64 + timers). Cannot fail.
  */
 ELAPSE_API void elapse_dials_dump(const struct elapse_dials *dials, elapse_dump_function *describe,

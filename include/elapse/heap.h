@@ -1,10 +1,10 @@
 /*
  * Elapse: the heap, a 4-ary heap of timers.
  *
- * This is the O(log n) structure that timing wheels are compared with: every start, stop
- * and pop may have to move a timer past its ancestors or descendants in the tree.
- * It keeps its promises by simple means and takes 16 bytes for each timer besides the
- * timer itself. It is a good choice for up to some hundreds of timers.
+ * The heap is the O(log n) structure that timing wheels are compared with. Every start, stop and
+ * pop may have to move a timer past its ancestors or descendants in the tree. The heap keeps its
+ * promises by simple means. It takes 16 bytes for each timer besides the timer itself. The heap is
+ * a good choice for up to some hundreds of timers.
  *
  * The caller gives the memory:
  *
@@ -18,10 +18,11 @@
  *         ELAPSE_OK)
  *         ...;                          // ELAPSE_ERROR_FULL: 1000 are pending
  *
- * Verbs, order and promises are those of wheel.h, whose comments hold here too, except
- * where this file says otherwise. What holds for every function below, unless it says otherwise:
- * - Times: in ticks, as in wheel.h.
- * - Threads: one at a time, as in wheel.h.
+ * The comments of wheel.h hold here too, except where this file says otherwise. The verbs, the
+ * order of timers and the promises are those of wheel.h. The following holds for every function
+ * below, unless its comment says otherwise:
+ * - Times are in ticks, as in wheel.h.
+ * - Threads: one thread at a time uses the heap and its timers.
  * - Since: version 0.1.
  */
 #ifndef ELAPSE_HEAP_H
@@ -35,45 +36,45 @@
 extern "C" {
 #endif
 
-/* A place in the heap. The deadline is kept beside the pointer, so that timers can be
- * moved past each other without reading them. Private. */
+/* A place in the heap. The deadline is kept beside the pointer, so that timers are moved past each
+ * other without a read of the timers. Private. */
 struct elapse__heap_entry {
     uint64_t deadline;
     struct elapse_timer *timer;
 };
 
 /*
- * The heap. The caller allocates it, and may not copy it while timers are
- * pending. Nothing needs to be released but the caller's storage. All fields are
- * private.
+ * The heap. The caller allocates the struct, and may not copy it while timers are pending. Nothing
+ * needs to be released but the caller's storage. All fields are private.
  */
 struct elapse_heap {
     uint64_t clock;                     /* the last time that the caller gave */
-    uint64_t sequence;                  /* armings so far; the number of the next arming */
+    uint64_t sequence;                  /* the number of armings so far, and of the next arming */
     uint64_t moves;                     /* places changed by timers since init */
     struct elapse__heap_entry *entries; /* the caller's storage */
     size_t count;                       /* pending timers */
     size_t capacity;                    /* places in the storage */
-    size_t gaps;                        /* gaps left by stop in for_each, which closes them */
+    size_t gaps;                        /* places that stop has left empty during for_each */
     bool walking;                       /* for_each is under way */
 };
 
 /*
- * Returns the bytes of storage that a heap of `capacity` timers needs; SIZE_MAX when
- * that is more than memory can hold.
+ * Returns the number of bytes of storage that a heap of `capacity` timers needs; SIZE_MAX if memory
+ * cannot hold so much.
  * Cost: O(1). Cannot fail.
  */
 ELAPSE_API size_t elapse_heap_storage_bytes(size_t capacity);
 
-/* What elapse_heap_init calls, with the size that the caller was compiled with. */
+/* elapse_heap_init calls this function, with the size that the caller was compiled with. */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
 elapse_heap_init_sized(struct elapse_heap *heap, size_t heap_bytes, void *storage,
                        size_t storage_bytes, uint64_t now);
 
 /*
- * Makes an empty heap whose time is `now`. It keeps its timers' places in the
- * `storage_bytes` bytes at `storage`. The storage stays the caller's, to be freed when the
- * heap is no longer used. The heap's capacity is as many timers as fit.
+ * Makes an empty heap whose time is `now`. The heap keeps the places of its timers in the
+ * `storage_bytes` bytes at `storage`. The storage belongs to the caller, who may free it when the
+ * heap is no longer used. The capacity of the heap is the number of places that fit into the
+ * storage.
  * Errors: ELAPSE_ERROR_ABI when the sizes of struct elapse_heap in header and
  * library differ; ELAPSE_ERROR_STORAGE when `storage` is NULL, not aligned
  * for a uint64_t and a pointer, or too small for one timer. After an error the heap may not be
@@ -87,83 +88,84 @@ elapse_heap_init(struct elapse_heap *heap, void *storage, size_t storage_bytes, 
 }
 
 /*
- * Moves the heap into other storage, larger or smaller; every timer stays
- * pending. On success the caller may free the old storage.
- * Errors: ELAPSE_ERROR_STORAGE as for init; ELAPSE_ERROR_FULL when the new
- * storage has fewer places than there are pending timers. On an error nothing
- * has changed.
+ * Moves the heap into other storage, which may be larger or smaller. Every timer stays pending.
+ * After success the caller may free the old storage.
+ * Errors: ELAPSE_ERROR_STORAGE as for init; ELAPSE_ERROR_FULL if the new storage has fewer places
+ * than there are pending timers. After an error nothing has changed.
  * Cost: O(timers).
  */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
 elapse_heap_move_storage(struct elapse_heap *heap, void *storage, size_t storage_bytes);
 
 /*
- * As elapse_wheel_start.
- * Errors: ELAPSE_ERROR_FULL when storage is full and `timer` is idle; it
- * stays idle. Re-arming a pending timer cannot fail.
+ * Does what elapse_wheel_start does.
+ * Errors: ELAPSE_ERROR_FULL if the storage is full and `timer` is idle; then `timer` stays idle.
+ * Re-arming a pending timer cannot fail.
  * Cost: O(log timers).
  */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
 elapse_heap_start(struct elapse_heap *heap, struct elapse_timer *timer, uint64_t deadline);
 
 /*
- * As elapse_wheel_start_window; here a shared tick saves wake-ups and nothing else.
- * Errors: as start. Cost: O(log timers).
+ * Does what elapse_wheel_start_window does. In a heap a shared tick saves wake-ups and nothing
+ * else.
+ * Errors: those of elapse_heap_start. Cost: O(log timers).
  */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error elapse_heap_start_window(struct elapse_heap *heap,
                                                                         struct elapse_timer *timer,
                                                                         uint64_t earliest,
                                                                         uint64_t latest);
 
-/* As elapse_wheel_stop. Cost: O(log timers). Cannot fail. */
+/* Does what elapse_wheel_stop does. Cost: O(log timers). Cannot fail. */
 ELAPSE_API bool elapse_heap_stop(struct elapse_heap *heap, struct elapse_timer *timer);
 
-/* As elapse_wheel_advance. Cost: O(1). Cannot fail. */
+/* Does what elapse_wheel_advance does. Cost: O(1). Cannot fail. */
 ELAPSE_API void elapse_heap_advance(struct elapse_heap *heap, uint64_t now);
 
-/* As elapse_wheel_pop, and always in the order of arming at one deadline.
- * Cost: O(log timers); O(1) when nothing is due. Cannot fail. */
+/* Does what elapse_wheel_pop does. Timers with one deadline always come in the order of arming.
+ * Cost: O(log timers); O(1) if nothing is due. Cannot fail. */
 ELAPSE_API struct elapse_timer *elapse_heap_pop(struct elapse_heap *heap);
 
-/* As elapse_wheel_cascade; returns true always, because a pop moves at most O(log timers)
- * places. Cost: O(1). Cannot fail. */
+/* Does nothing, and always returns true, because a pop moves at most O(log timers) places. The
+ * other structures move timers in this call, as elapse_wheel_cascade does. Cost: O(1). Cannot fail.
+ */
 ELAPSE_API bool elapse_heap_cascade(struct elapse_heap *heap, size_t max_moves);
 
-/* Returns the least deadline pending, always exact; ELAPSE_NEVER when no timer will ever
- * be due. Cost: O(1). Cannot fail. */
+/* Returns the least deadline pending; ELAPSE_NEVER if no timer will ever be due. The answer is
+ * always exact. Cost: O(1). Cannot fail. */
 ELAPSE_API uint64_t elapse_heap_next(const struct elapse_heap *heap);
 
-/* As elapse_wheel_remaining. Cost: O(1). Cannot fail. */
+/* Does what elapse_wheel_remaining does. Cost: O(1). Cannot fail. */
 ELAPSE_API uint64_t elapse_heap_remaining(const struct elapse_heap *heap,
                                           const struct elapse_timer *timer);
 
-/* As elapse_wheel_now. Cost: O(1). Cannot fail. */
+/* Does what elapse_wheel_now does. Cost: O(1). Cannot fail. */
 ELAPSE_API uint64_t elapse_heap_now(const struct elapse_heap *heap);
 
-/* As elapse_wheel_count. Cost: O(1). Cannot fail. */
+/* Does what elapse_wheel_count does. Cost: O(1). Cannot fail. */
 ELAPSE_API size_t elapse_heap_count(const struct elapse_heap *heap);
 
-/* Returns how many timers fit. Cost: O(1). Cannot fail. */
+/* Returns how many timers fit into the storage. Cost: O(1). Cannot fail. */
 ELAPSE_API size_t elapse_heap_capacity(const struct elapse_heap *heap);
 
 /* Returns how many places timers have moved up or down the tree since init.
  * Cost: O(1). Cannot fail. */
 ELAPSE_API uint64_t elapse_heap_moves(const struct elapse_heap *heap);
 
-/* As elapse_wheel_for_each. Cost: O(timers). Cannot fail. */
+/* Does what elapse_wheel_for_each does. Cost: O(timers). Cannot fail. */
 ELAPSE_API void elapse_heap_for_each(struct elapse_heap *heap, elapse_visit_function *visit,
                                      void *context);
 
-/* As elapse_wheel_clear. Cost: O(timers). Cannot fail. */
+/* Does what elapse_wheel_clear does. Cost: O(timers). Cannot fail. */
 ELAPSE_API void elapse_heap_clear(struct elapse_heap *heap);
 
-/* As elapse_wheel_check, with the invariants numbered at the head of
- * src/structures/heap.c. Cost: O(timers). Cannot fail. */
+/* Does what elapse_wheel_check does. The head of src/structures/heap.c numbers the invariants.
+ * Cost: O(timers). Cannot fail. */
 ELAPSE_API unsigned elapse_heap_check(const struct elapse_heap *heap);
 
-/* As elapse_wheel_dump, with one slot for each generation of the tree. Its first and
- * last tick are the least and the greatest deadline in it.
- * Cost: O(timers). Cannot fail. */
+/* Does what elapse_wheel_dump does. Each generation of the tree is described as one slot. The first
+ * tick of a slot is the least deadline in the generation, and the last tick is the greatest. Cost:
+ * O(timers). Cannot fail. */
 ELAPSE_API void elapse_heap_dump(const struct elapse_heap *heap, elapse_dump_function *describe,
                                  void *context);
 

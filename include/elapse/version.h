@@ -1,9 +1,9 @@
 /*
  * Elapse: the version, for the preprocessor and at run time.
  *
- * While the major version is 0, each minor version may change the layout of the
- * structs that callers allocate; the shared library's SONAME changes with it,
- * and every `init` compares sizes (ELAPSE_ERROR_ABI).
+ * While the major version is 0, each minor version may change the layout of the structs that
+ * callers allocate. Then the SONAME of the shared library changes too. Every `init` compares the
+ * sizes of a struct in header and library, and returns ELAPSE_ERROR_ABI if they differ.
  *
  *     if (strcmp(elapse_version(), ELAPSE_VERSION_TEXT) != 0)
  *         ...;                           // header and library are of different versions
@@ -24,9 +24,9 @@ extern "C" {
 #define ELAPSE_VERSION_TEXT  "0.2.0"
 
 /*
- * Returns the version of the library that is running, as "major.minor.patch". It equals
- * ELAPSE_VERSION_TEXT when header and library are of the same version. The text is
- * static. Any thread, any time. Cost: O(1). Cannot fail. Since 0.2.
+ * Returns the version of the library that is running, as "major.minor.patch". This text equals
+ * ELAPSE_VERSION_TEXT if header and library are of the same version. The text is static. Any thread
+ * may call this function at any time. Cost: O(1). Cannot fail. Since 0.2.
  */
 ELAPSE_API const char *elapse_version(void);
 
