@@ -6,8 +6,8 @@
 --      select elapse.put('orders', 'order 4711', delay => '30 minutes', key => '4711');
 --      commit;                       both, or neither
 --
---      elapse.put, cancel, reschedule --> elapse.inbox --> the owner of the partition: it polls
---                                                          elapse.inbox_rows, runs the rows, and
+--      elapse.put, arrive, cancel,    --> elapse.inbox --> the owner of the partition: it polls
+--      reschedule                                          elapse.inbox_rows, runs the rows, and
 --                                                          moves them into its log in one
 --                                                          statement, with elapse.inbox_move
 --      rows that the queue refuses   --> elapse.inbox_refused, with the reason
@@ -22,7 +22,7 @@
 --
 -- Two roles without login, to be granted to others:
 --
---      elapse_caller   may call elapse.put, cancel and reschedule, and nothing else
+--      elapse_caller   may call elapse.put, arrive, cancel and reschedule, and nothing else
 --      elapse_node     may poll and move rows, and read what was refused
 begin;
 
@@ -58,8 +58,8 @@ begin
     if current_setting('server_version_num')::integer < 150000 then
         raise exception 'the inbox needs PostgreSQL 15 or later';
     end if;
-    if present > 3 then
-        raise exception 'the inbox in this database has version %, and this script is of version 3',
+    if present > 4 then
+        raise exception 'the inbox in this database has version %, and this script is of version 4',
             present
             using hint = 'Use the script of the newer version.';
     end if;
@@ -95,13 +95,13 @@ create table if not exists elapse.inbox (
     part integer not null, -- the partition that runs it
     id bigint not null,
     made timestamptz not null default clock_timestamp(),
-    what text not null check (what in ('put', 'cancel', 'reschedule')),
+    what text not null check (what in ('put', 'cancel', 'reschedule', 'arrive')),
     tube text not null,
     key text,
     tag text,
     token text,
     body bytea,
-    due text check (due in ('in', 'at', 'every', 'cron')), -- cancel: null
+    due text check (due in ('in', 'at', 'every', 'cron')), -- null: none, which a put has with `await` alone
     due_ms bigint, -- in: from `made`; at: since 1970; every: the period
     cron text,
     zone text,
@@ -114,6 +114,7 @@ create table if not exists elapse.inbox (
     backoff_min_ms bigint,
     backoff_max_ms bigint,
     headers bytea,
+    await bigint, -- put: how many have to arrive; arrive: how many arrive
     primary key (queue, part, id)
 );
 
@@ -164,6 +165,32 @@ begin
     -- Version 3: these have one argument more.
     drop function if exists elapse.inbox_part(integer, bytea, bytea, bytea, bigint);
     drop function if exists elapse.inbox_open(text, integer, integer);
+end
+$$;
+
+-- Version 3 knew no arrivals. elapse.put had one argument less, and so had the check of the level.
+do $$
+declare
+    name text;
+begin
+    foreach name in array array['elapse.inbox', 'elapse.inbox_refused'] loop
+        if not exists (select from pg_attribute
+                where attrelid = name::regclass and attname = 'await') then
+            execute format('alter table %s add await bigint', name);
+        end if;
+    end loop;
+    if not exists (select from pg_constraint where conrelid = 'elapse.inbox'::regclass
+            and conname = 'inbox_what_check' and pg_get_constraintdef(oid) like '%arrive%') then
+        alter table elapse.inbox drop constraint if exists inbox_what_check,
+            add constraint inbox_what_check
+                check (what in ('put', 'cancel', 'reschedule', 'arrive'));
+    end if;
+    foreach name in array array['bytea', 'text'] loop
+        execute format('drop function if exists elapse.put(text, %s, interval, timestamptz, interval,'
+            ' text, text, text, text, text, interval, bigint, interval, interval, bigint, interval,'
+            ' interval, text, text, text)', name);
+    end loop;
+    drop function if exists elapse.inbox_check_level(text);
 end
 $$;
 
@@ -227,6 +254,18 @@ as $$
 begin
     if value not between 0 and 4294967295 then
         raise exception '% must be from 0 to 4294967295, not %', name, value
+            using errcode = 'invalid_parameter_value';
+    end if;
+    return value;
+end
+$$;
+
+create or replace function elapse.inbox_count(name text, value bigint)
+returns bigint language plpgsql immutable
+as $$
+begin
+    if value not between 1 and 4294967295 then
+        raise exception '% must be from 1 to 4294967295, not %', name, value
             using errcode = 'invalid_parameter_value';
     end if;
     return value;
@@ -309,9 +348,9 @@ begin
 end
 $$;
 
--- Refuses headers while there may be nodes of version 0.2, which know none: they would refuse the row.
--- A row of elapse.queue without a level is of such a version.
-create or replace function elapse.inbox_check_level(queue_name text)
+-- Refuses headers and arrivals while there may be nodes of version 0.2, which know none: they would
+-- refuse the row. A row of elapse.queue without a level is of such a version.
+create or replace function elapse.inbox_check_level(queue_name text, news text)
 returns void language plpgsql stable
 as $$
 declare
@@ -323,7 +362,7 @@ begin
         into level using queue_name;
     end if;
     if level < 1 then
-        raise exception 'upgrade all nodes first: the queue takes no headers yet'
+        raise exception 'upgrade all nodes first: the queue takes no % yet', news
             using errcode = 'invalid_parameter_value',
                 hint = 'elapse cluster upgrade says that no node of version 0.2 is left.';
     end if;
@@ -354,7 +393,8 @@ create or replace function elapse.put(
     backoff_max interval default null,
     token text default null,
     queue text default 'main',
-    headers text default null
+    headers text default null,
+    await bigint default null
 )
 returns bigint language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -368,7 +408,8 @@ declare
     headers_bytes bytea;
     due text;
     due_ms bigint;
-    if_key text := lower(coalesce(ifkey, 'replace'));
+    -- A gatherer that is put again must not begin its count anew.
+    if_key text := lower(coalesce(ifkey, case when await is null then 'replace' else 'keep' end));
     debounce_ms bigint;
     backoff_min_ms bigint;
     backoff_max_ms bigint;
@@ -392,7 +433,7 @@ begin
         token_bytes := elapse.inbox_text('a token', token, 250);
     end if;
     if headers is not null then
-        perform elapse.inbox_check_level(home.queue);
+        perform elapse.inbox_check_level(home.queue, 'headers');
         headers_bytes := elapse.inbox_text('headers', headers, 4096);
     end if;
 
@@ -415,9 +456,23 @@ begin
         if zone is not null then
             perform elapse.inbox_text('a zone', zone, 64);
         end if;
-    else
+    elsif delay is not null or await is null then
         due := 'in';
         due_ms := coalesce(elapse.inbox_ms('delay', delay, 0), 0);
+    end if;
+    if await is not null then
+        perform elapse.inbox_check_level(home.queue, 'arrivals'), elapse.inbox_count('await', await);
+        if key is null then
+            raise exception 'await needs key' using errcode = 'invalid_parameter_value';
+        end if;
+        if due in ('every', 'cron') then
+            raise exception 'a job that recurs waits for no arrivals'
+                using errcode = 'invalid_parameter_value';
+        end if;
+        if if_key = 'debounce' then
+            raise exception 'a job with debounce waits for no arrivals'
+                using errcode = 'invalid_parameter_value';
+        end if;
     end if;
 
     if if_key not in ('replace', 'keep', 'fail', 'debounce') then
@@ -459,7 +514,7 @@ begin
     number := nextval('elapse.inbox_id');
     insert into elapse.inbox (queue, part, id, what, tube, key, tag, token, body, due, due_ms, cron,
                               zone, ifkey, max_ms, priority, ttr_ms, expire_ms, retry,
-                              backoff_min_ms, backoff_max_ms, headers)
+                              backoff_min_ms, backoff_max_ms, headers, await)
     values (home.queue,
             elapse.inbox_part(home.parts, home.hash_tags, tube_bytes, key_bytes, token_bytes, number),
             number,
@@ -468,7 +523,7 @@ begin
             elapse.inbox_ms('ttr', coalesce(ttr, '60 s'), 1),
             elapse.inbox_ms('expire', coalesce(expire, '0 s'), 0),
             elapse.inbox_number('retry', coalesce(retry, 20)),
-            backoff_min_ms, backoff_max_ms, headers_bytes);
+            backoff_min_ms, backoff_max_ms, headers_bytes, await);
     return number;
 end
 $$;
@@ -494,13 +549,48 @@ create or replace function elapse.put(
     backoff_max interval default null,
     token text default null,
     queue text default 'main',
-    headers text default null
+    headers text default null,
+    await bigint default null
 )
 returns bigint language sql
 as $$
     select elapse.put(tube, pg_catalog.convert_to(body, 'UTF8'), delay, at, every, cron, zone, key,
                       tag, ifkey, max, priority, ttr, expire, retry, backoff_min, backoff_max,
-                      token, queue, headers)
+                      token, queue, headers, await)
+$$;
+
+-- Arrivals at the job with the key, which waits for them: a put with `await`. With a token they count
+-- once, whoever calls again while the token lives. More than are missing are as many as are missing.
+create or replace function elapse.arrive(
+    tube text,
+    key text,
+    count bigint default 1,
+    token text default null,
+    queue text default 'main'
+)
+returns bigint language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    home elapse.inbox_queue := elapse.inbox_find_queue(arrive.queue);
+    arrivals bigint := coalesce(arrive.count, 1);
+    number bigint;
+    part integer;
+begin
+    if tube is null or key is null then
+        raise exception 'tube and key must not be null' using errcode = 'invalid_parameter_value';
+    end if;
+    perform elapse.inbox_check_level(home.queue, 'arrivals'), elapse.inbox_count('count', arrivals);
+    if token is not null then
+        perform elapse.inbox_text('a token', token, 250);
+    end if;
+    part := elapse.inbox_part(home.parts, home.hash_tags, elapse.inbox_text('a tube', tube, 200),
+                              elapse.inbox_text('a key', key, 250), null, 0);
+    number := nextval('elapse.inbox_id');
+    insert into elapse.inbox (queue, part, id, what, tube, key, token, await)
+    values (home.queue, part, number, 'arrive', tube, key, token, arrivals);
+    return number;
+end
 $$;
 
 create or replace function elapse.cancel(tube text, key text, queue text default 'main')
@@ -585,8 +675,8 @@ begin
 end
 $$;
 
--- Returns the oldest rows of a partition. With `relief` only those that make no new job, and of a
--- key only if no older row has it: for a queue that takes no jobs now.
+-- Returns the oldest rows of a partition. With `relief` only those that make neither a new job nor a
+-- token, and of a key only if no older row has it: for a queue that takes no jobs or tokens now.
 create or replace function elapse.inbox_oldest(
     queue_name text,
     part_number integer,
@@ -606,11 +696,11 @@ begin
     return query
     select i.* from (
         select n.id from (
-            select e.id, e.what,
+            select e.id, e.what, e.what = 'arrive' and e.token is not null as makes_token,
                 row_number() over (partition by e.tube, e.key order by e.id) as place
             from elapse.inbox e
             where e.queue = queue_name and e.part = part_number
-        ) n where n.what <> 'put' and n.place = 1 order by n.id limit rows_max
+        ) n where not n.makes_token and n.what <> 'put' and n.place = 1 order by n.id limit rows_max
     ) firsts
     cross join lateral ( -- one by one, whatever the planner takes the table for
         select r.* from elapse.inbox r
@@ -627,7 +717,9 @@ $$;
 -- this server: `age_ms` is how much of it has passed.
 --
 -- Headers stand before the body, behind their length in four bytes, the greatest first, and `what` says
--- so: the function has had these columns since version 1, and nodes of then refuse the word.
+-- so: the function has had these columns since version 1, and nodes of then refuse the word. With `await`
+-- its eight bytes come first, and then the length of the headers, also if there are none. An arrival has
+-- its count in `due_ms`.
 --
 -- Statistics of a table that is empty most of the time make no good plans, so there is no choice.
 create or replace function elapse.inbox_rows(
@@ -660,12 +752,18 @@ begin
     )
     select c.id,
         greatest(floor(extract(epoch from present - c.made) * 1000), 0)::bigint,
-        case when c.headers is null then c.what else 'put+headers' end,
+        case when c.what <> 'put' then c.what
+            when c.await is not null then 'put+await'
+            when c.headers is not null then 'put+headers'
+            else c.what end,
         convert_to(c.tube, 'UTF8'), convert_to(c.key, 'UTF8'), convert_to(c.tag, 'UTF8'),
         convert_to(c.token, 'UTF8'),
-        case when c.headers is null then c.body
+        case when c.what = 'put' and c.await is not null then
+                int8send(c.await) || int4send(coalesce(octet_length(c.headers), 0))
+                    || coalesce(c.headers, ''::bytea) || c.body
+            when c.headers is null then c.body
             else int4send(octet_length(c.headers)) || c.headers || c.body end,
-        c.due, c.due_ms, convert_to(c.cron, 'UTF8'),
+        c.due, case when c.what = 'arrive' then c.await else c.due_ms end, convert_to(c.cron, 'UTF8'),
         convert_to(c.zone, 'UTF8'), c.ifkey, c.max_ms, c.priority, c.ttr_ms, c.expire_ms, c.retry,
         c.backoff_min_ms, c.backoff_max_ms
     from counted c where c.bytes_before < bytes_max order by c.id;
@@ -697,10 +795,10 @@ begin
         if reasons[place] is not null then
             insert into elapse.inbox_refused (queue, part, id, made, what, tube, key, tag, token, body,
                 due, due_ms, cron, zone, ifkey, max_ms, priority, ttr_ms, expire_ms, retry,
-                backoff_min_ms, backoff_max_ms, headers, reason)
+                backoff_min_ms, backoff_max_ms, headers, await, reason)
             select i.queue, i.part, i.id, i.made, i.what, i.tube, i.key, i.tag, i.token, i.body,
                 i.due, i.due_ms, i.cron, i.zone, i.ifkey, i.max_ms, i.priority, i.ttr_ms, i.expire_ms,
-                i.retry, i.backoff_min_ms, i.backoff_max_ms, i.headers, reasons[place]
+                i.retry, i.backoff_min_ms, i.backoff_max_ms, i.headers, i.await, reasons[place]
             from elapse.inbox i
             where i.queue = queue_name and i.part = part_number and i.id = ids[place];
         end if;
@@ -730,7 +828,7 @@ begin
     for function in
         select oid from pg_proc
         where pronamespace = 'elapse'::regnamespace
-            and (proname in ('put', 'cancel', 'reschedule') or starts_with(proname, 'inbox_'))
+            and (proname in ('put', 'arrive', 'cancel', 'reschedule') or starts_with(proname, 'inbox_'))
     loop
         execute format('revoke all on function %s from public', function);
     end loop;
@@ -761,10 +859,11 @@ begin
     if exists (select from pg_roles where rolname = 'elapse_caller') then
         grant execute on function elapse.put(
                 text, bytea, interval, timestamptz, interval, text, text, text, text, text,
-                interval, bigint, interval, interval, bigint, interval, interval, text, text, text),
+                interval, bigint, interval, interval, bigint, interval, interval, text, text, text, bigint),
             elapse.put(
                 text, text, interval, timestamptz, interval, text, text, text, text, text,
-                interval, bigint, interval, interval, bigint, interval, interval, text, text, text),
+                interval, bigint, interval, interval, bigint, interval, interval, text, text, text, bigint),
+            elapse.arrive(text, text, bigint, text, text),
             elapse.cancel(text, text, text),
             elapse.reschedule(text, text, interval, timestamptz, text)
             to elapse_caller;
@@ -779,7 +878,7 @@ begin
 end
 $$;
 
-insert into elapse.version values ('inbox', 3)
+insert into elapse.version values ('inbox', 4)
 on conflict (component) do update set version = excluded.version;
 
 commit;

@@ -19,10 +19,16 @@ static unsigned find(struct elapse__queue_text text, const char *const *words, u
     return i;
 }
 
-/* Returns whether the body of a put begins with its headers. */
+/* Returns whether the body of a put begins with the number of arrivals that the job waits for. */
+static bool has_await(const struct elapse__inbox_row *row)
+{
+    return is(row->what, "put+await");
+}
+
+/* Returns whether the length of headers stands before the body of a put. */
 static bool has_headers(const struct elapse__inbox_row *row)
 {
-    return is(row->what, "put+headers");
+    return is(row->what, "put+headers") || has_await(row);
 }
 
 static const char *read_what(const struct elapse__inbox_row *row,
@@ -32,6 +38,7 @@ static const char *read_what(const struct elapse__inbox_row *row,
         [ELAPSE__INBOX_PUT] = "put",
         [ELAPSE__INBOX_CANCEL] = "cancel",
         [ELAPSE__INBOX_RESCHEDULE] = "reschedule",
+        [ELAPSE__INBOX_ARRIVE] = "arrive",
     };
     enum { WORDS = sizeof words / sizeof *words };
     unsigned what = has_headers(row) ? ELAPSE__INBOX_PUT : find(row->what, words, WORDS);
@@ -60,7 +67,9 @@ static const char *read_due(const struct elapse__inbox_row *row, enum elapse__qu
     };
     enum { WORDS = sizeof words / sizeof *words };
     unsigned word = find(row->due, words, WORDS);
-    if (word == WORDS)
+    if (has_await(row) && row->due.size == 0)
+        word = ELAPSE__QUEUE_NO_TIME;
+    else if (word == WORDS)
         return "this version knows no such kind of time";
     *when = (enum elapse__queue_when)word;
     if (row->due_ms < 0)
@@ -105,26 +114,47 @@ static const char *read_numbers(const struct elapse__inbox_row *row, struct elap
     return NULL;
 }
 
-/* Reads the body of a row. If the row has headers, reads them first: their length stands before
- * them. */
+/* Takes `size` bytes off the beginning of a text that has so many. */
+static struct elapse__queue_text take(struct elapse__queue_text *text, size_t size)
+{
+    struct elapse__queue_text taken = {text->bytes, size};
+    ELAPSE__ASSERT_THAT(size, <=, text->size);
+    text->bytes = (const uint8_t *)text->bytes + size;
+    text->size -= size;
+    return taken;
+}
+
+/* Takes a number of some bytes, the greatest first, off the beginning of a text. */
+static uint64_t take_number(struct elapse__queue_text *text, size_t size)
+{
+    const uint8_t *bytes = take(text, size).bytes;
+    uint64_t number = 0;
+    for (size_t i = 0; i < size; i++)
+        number = number << 8 | bytes[i];
+    return number;
+}
+
+/* Reads the body, and what stands before it: the number of arrivals, and the headers behind their
+ * length. */
 static const char *read_body(const struct elapse__inbox_row *row, struct elapse__queue_put *put)
 {
-    enum { LENGTH_BYTES = 4 };
-    const uint8_t *bytes = (const uint8_t *)row->body.bytes;
-    size_t size = 0;
+    enum { AWAIT_BYTES = 8, LENGTH_BYTES = 4 };
 
     put->body = row->body;
     if (!has_headers(row))
         return NULL;
-    if (row->body.size < LENGTH_BYTES)
+    if (has_await(row)) {
+        uint64_t await = put->body.size < AWAIT_BYTES ? 0 : take_number(&put->body, AWAIT_BYTES);
+        if (await == 0 || await > UINT32_MAX)
+            return "await is 1 to 4294967295";
+        put->await = (uint32_t)await;
+    }
+    if (put->body.size < LENGTH_BYTES)
         return "the length of its headers is missing";
-    for (unsigned i = 0; i < LENGTH_BYTES; i++)
-        size = size << 8 | bytes[i];
-    if (size == 0 || size > row->body.size - LENGTH_BYTES)
+    uint64_t size = take_number(&put->body, LENGTH_BYTES);
+    if ((size == 0 && !has_await(row)) || size > put->body.size)
         return "its headers are not whole";
-    put->headers = (struct elapse__queue_text){bytes + LENGTH_BYTES, size};
-    put->body.bytes = bytes + LENGTH_BYTES + size;
-    put->body.size -= LENGTH_BYTES + size;
+    put->headers = take(&put->body, (size_t)size);
     return NULL;
 }
 
@@ -159,6 +189,16 @@ static const char *read_time(const struct elapse__inbox_row *row, struct elapse_
     return NULL;
 }
 
+static const char *read_arrival(const struct elapse__inbox_row *row,
+                                struct elapse__queue_arrival *arrival)
+{
+    if (row->due_ms < 1 || row->due_ms > UINT32_MAX)
+        return "the count is 1 to 4294967295";
+    *arrival = (struct elapse__queue_arrival){
+        .tube = row->tube, .key = row->key, .count = (uint32_t)row->due_ms, .token = row->token};
+    return NULL;
+}
+
 const char *elapse__inbox_read(const struct elapse__inbox_row *row,
                                struct elapse__inbox_command *command)
 {
@@ -175,6 +215,8 @@ const char *elapse__inbox_read(const struct elapse__inbox_row *row,
         return NULL;
     case ELAPSE__INBOX_RESCHEDULE:
         return read_time(row, &command->time);
+    case ELAPSE__INBOX_ARRIVE:
+        return read_arrival(row, &command->arrival);
     }
     return "this version knows no such call";
 }
@@ -188,6 +230,8 @@ struct elapse__queue_answer elapse__inbox_run(struct elapse__queue *queue,
         return elapse__queue_put(queue, now, &call->put);
     case ELAPSE__INBOX_CANCEL:
         return elapse__queue_cancel_key(queue, now, call->put.tube, call->put.key);
+    case ELAPSE__INBOX_ARRIVE:
+        return elapse__queue_arrive(queue, now, &call->arrival);
     case ELAPSE__INBOX_RESCHEDULE:
         break;
     }

@@ -12,17 +12,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../queue/queue.h"
+#include "../../queue/arrivals.h"
 
 /* The columns of a row in their order. A null is a text without bytes, or the number 0. */
 struct elapse__inbox_row {
     int64_t id;
     int64_t age_ms; /* how long ago the row was made, by the clock of the database */
-    struct elapse__queue_text what; /* put, put+headers, cancel or reschedule */
-    struct elapse__queue_text tube, key, tag, token,
-        body; /* put+headers: the body has a length in 4 bytes, headers, body */
-    struct elapse__queue_text due; /* in, at, every or cron */
-    int64_t due_ms;
+    /* put, put+headers, put+await, cancel, reschedule or arrive */
+    struct elapse__queue_text what;
+    /* The body of put+headers has a length in 4 bytes, headers and the body. That of put+await has
+     * the number of arrivals in 8 bytes before all this. */
+    struct elapse__queue_text tube, key, tag, token, body;
+    struct elapse__queue_text due; /* in, at, every or cron; put+await may have none */
+    int64_t due_ms;                /* arrive: how many arrive */
     struct elapse__queue_text cron, zone;
     struct elapse__queue_text if_key; /* replace, keep, fail or debounce */
     int64_t max_ms, priority, ttr_ms, expire_ms, retry, backoff_min_ms, backoff_max_ms;
@@ -32,12 +34,14 @@ enum elapse__inbox_what {
     ELAPSE__INBOX_PUT,
     ELAPSE__INBOX_CANCEL,
     ELAPSE__INBOX_RESCHEDULE,
+    ELAPSE__INBOX_ARRIVE,
 };
 
 struct elapse__inbox_command {
     enum elapse__inbox_what what;
-    struct elapse__queue_put put;   /* of PUT; the other commands use only its tube and key */
-    struct elapse__queue_time time; /* of RESCHEDULE */
+    struct elapse__queue_put put;         /* of PUT; the other commands use only its tube and key */
+    struct elapse__queue_time time;       /* of RESCHEDULE */
+    struct elapse__queue_arrival arrival; /* of ARRIVE */
 };
 
 /*

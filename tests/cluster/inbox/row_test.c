@@ -176,6 +176,44 @@ QUEUE_TEST(test_cancel_and_reschedule)
     assert_int_equal(run(f, &row).result, ELAPSE__QUEUE_GONE);
 }
 
+QUEUE_TEST(test_a_gatherer_waits_for_its_arrivals)
+{
+    static const char bytes[] = "\0\0\0\0\0\0\0\3\0\0\0\3h=1body";
+    static const char bare[] = "\0\0\0\0\xff\xff\xff\xff\0\0\0\0body";
+    struct elapse__inbox_row row = put_row();
+    struct elapse__inbox_command command;
+
+    row.what = text("put+await");
+    row.body = (struct elapse__queue_text){bare, sizeof bare - 1};
+    assert_null(elapse__inbox_read(&row, &command));
+    assert_int_equal(command.put.await, UINT32_MAX);
+    assert_int_equal(command.put.headers.size, 0);
+    assert_memory_equal(command.put.body.bytes, "body", 4);
+    assert_int_equal(command.put.when, ELAPSE__QUEUE_IN);
+
+    row.body = (struct elapse__queue_text){bytes, sizeof bytes - 1};
+    row.due = text("");
+    row.if_key = text("keep");
+    struct elapse__queue_view view = put_and_look(f, &row);
+    assert_int_equal(view.await, 3);
+    assert_false(view.has_due);
+    assert_int_equal(view.body_size, 4);
+    struct elapse__inbox_row arrival = {.id = 2,
+                                        .what = text("arrive"),
+                                        .tube = text("t"),
+                                        .key = text("k"),
+                                        .token = text("o"),
+                                        .due_ms = 2};
+    struct elapse__queue_answer answer = run(f, &arrival);
+    assert_int_equal(answer.result, ELAPSE__QUEUE_OK);
+    assert_int_equal(answer.left, 1);
+    assert_int_equal(run(f, &arrival).result, ELAPSE__QUEUE_KNOWN);
+    arrival.token = text("");
+    assert_int_equal(run(f, &arrival).left, 0);
+    assert_int_equal(look(f, view.id).state, ELAPSE__QUEUE_READY);
+    assert_int_equal(run(f, &arrival).result, ELAPSE__QUEUE_GONE);
+}
+
 static void check_refused(struct elapse__inbox_row row, const char *reason)
 {
     struct elapse__inbox_command command;
@@ -221,6 +259,37 @@ QUEUE_TEST(test_no_number_is_below_0)
     }
     struct elapse__inbox_command command;
     assert_null(elapse__inbox_read(&row, &command));
+}
+
+QUEUE_TEST(test_arrivals_that_no_function_of_ours_has_made)
+{
+    static const char none[] = "\0\0\0\0\0\0\0\0\0\0\0\0";
+    static const char many[] = "\0\0\0\1\0\0\0\0\0\0\0\0";
+    static const char few[] = "\0\0\0\0\0\0\0\1\0\0\0\1";
+    struct elapse__inbox_row row = put_row();
+
+    row.what = text("put+await");
+    for (size_t size = 0; size < 12; size++) {
+        row.body = (struct elapse__queue_text){few, size};
+        check_refused(row, size < 8 ? "await is 1 to 4294967295"
+                                    : "the length of its headers is missing");
+    }
+    row.body = (struct elapse__queue_text){few, 12};
+    check_refused(row, "its headers are not whole");
+    row.body = (struct elapse__queue_text){none, 12};
+    check_refused(row, "await is 1 to 4294967295");
+    row.body = (struct elapse__queue_text){many, 12};
+    check_refused(row, "await is 1 to 4294967295");
+    /* A job without arrivals has a time. */
+    row = put_row();
+    row.due = text("");
+    check_refused(row, "this version knows no such kind of time");
+    row.what = text("arrive");
+    check_refused(row, "the count is 1 to 4294967295");
+    row.due_ms = 4294967296;
+    check_refused(row, "the count is 1 to 4294967295");
+    row.due_ms = -1;
+    check_refused(row, "the count is 1 to 4294967295");
 }
 
 /* What the queue itself refuses: SQL cannot read a cron expression. */

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests elapse.put, cancel and reschedule: what they store, what they refuse, and who may call them."""
+"""Tests elapse.put, arrive, cancel and reschedule: what they store, what they refuse, and who may call them."""
 
 import pathlib
 import unittest
@@ -77,6 +77,61 @@ class Calls(InboxCase):
         self.check_refused("put('t', 'x', headers => 'h')", "upgrade all nodes first")
         self.ask("update elapse.queue set level = 1")
         self.assertEqual(self.put(", headers => 'h'")["what"], "put+headers")
+
+    def test_await(self):
+        row = self.put(", await => 3, key => 'k'")
+        self.assertEqual((row["what"], bytes(row["body"]), row["due"], row["due_ms"], row["ifkey"]),
+                         ("put+await", b"\0\0\0\0\0\0\0\3\0\0\0\0x", None, None, "keep"))
+        row = self.put(", await => 4294967295, key => 'k', headers => 'h=1', delay => '1 s', ifkey => 'replace'")
+        self.assertEqual((row["what"], bytes(row["body"]), row["due"], row["due_ms"], row["ifkey"]),
+                         ("put+await", b"\0\0\0\0\xff\xff\xff\xff\0\0\0\3h=1x", "in", 1000, "replace"))
+        self.assertEqual(self.put(", await => 1, key => 'k', at => '2100-01-01 00:00+00'")["due"], "at")
+        for wrong in ("0", "-1", "4294967296"):
+            self.check_refused(f"put('t', 'x', key => 'k', await => {wrong})", "await must be from 1 to 4294967295")
+        self.check_refused("put('t', 'x', await => 1)", "await needs key")
+        self.check_refused("put('t', 'x', key => 'k', await => 1, every => '1 s')", "waits for no arrivals")
+        self.check_refused("put('t', 'x', key => 'k', await => 1, cron => '* * * * *')", "waits for no arrivals")
+        self.check_refused("put('t', 'x', key => 'k', await => 1, delay => '1 s', ifkey => 'debounce', max => '1 s')",
+                           "waits for no arrivals")
+
+    def arrive(self, arguments):
+        """Arrives, and returns what is not null in the row that a node gets."""
+        number = self.value(f"select elapse.arrive({arguments})")
+        [row] = self.rows()
+        self.ask("delete from elapse.inbox")
+        self.assertEqual(row.pop("id"), number)
+        return {name: value for name, value in row.items() if value is not None and name != "age_ms"}
+
+    def test_arrive(self):
+        one = {"what": "arrive", "tube": b"t", "key": b"k", "due_ms": 1}
+        self.assertEqual(self.arrive("'t', 'k'"), one)
+        self.assertEqual(self.arrive("'t', 'k', null, null"), one)
+        self.assertEqual(self.arrive("'t', 'k', 4294967295, token => 'o'"), {**one, "due_ms": 4294967295, "token": b"o"})
+        for wrong in ("0", "-1", "4294967296"):
+            self.check_refused(f"arrive('t', 'k', {wrong})", "count must be from 1 to 4294967295")
+        self.check_refused("arrive('t', 'k', token => '')", "a token must have 1 to 250 bytes")
+        self.check_refused("arrive('t', null)", "must not be null")
+        self.check_refused("arrive('t', '')", "a key must have 1 to 250 bytes")
+
+    def test_arrivals_wait_for_the_level_of_the_queue(self):
+        """A node of 0.2 would refuse the row."""
+        self.ask("create table elapse.queue (name text, level integer default 0)")
+        self.addCleanup(self.ask, "drop table elapse.queue")
+        self.ask("insert into elapse.queue values ('main')")
+        self.check_refused("put('t', 'x', key => 'k', await => 1)", "upgrade all nodes first")
+        self.check_refused("arrive('t', 'k')", "upgrade all nodes first")
+        self.ask("update elapse.queue set level = 1")
+        self.assertEqual(self.arrive("'t', 'k'")["what"], "arrive")
+
+    def test_arrivals_are_where_their_job_is(self):
+        self.ask("update elapse.inbox_queue set parts = 7, hash_tags = true")
+        self.addCleanup(self.ask, "update elapse.inbox_queue set parts = 1, hash_tags = false")
+        for tube in ("t", "t{eu}"):
+            self.ask("select elapse.put(%s, 'x', key => 'k' || n, await => 1), elapse.arrive(%s, 'k' || n, token => 'o')"
+                     " from generate_series(1, 20) n", (tube, tube))
+            self.assertEqual(self.ask("select key, count(distinct part) from elapse.inbox group by key having count(*) <> 2"
+                                      " or count(distinct part) <> 1"), [])
+            self.ask("delete from elapse.inbox")
 
     def test_durations_are_rounded_up(self):
         self.assertEqual(self.put(", delay => '1 microsecond'")["due_ms"], 1)
@@ -265,14 +320,14 @@ class Calls(InboxCase):
              "select elapse.inbox_move('main', 0, '{1}')",
              "select elapse.inbox_open('main', 1, 1)")
     CALLS = ("select elapse.put('t', 'x', key => 'k')", "select elapse.put('t', 'x'::bytea)",
-             "select elapse.cancel('t', 'k')", "select elapse.reschedule('t', 'k', '1 s')")
+             "select elapse.cancel('t', 'k')", "select elapse.reschedule('t', 'k', '1 s')", "select elapse.arrive('t', 'k')")
 
     def test_callers_may_call_and_nothing_else(self):
         connection = self.as_role("elapse_caller")
         for text in self.CALLS:
             self.assertGreater(self.value(text, connection=connection), 0)
         self.check_denied(connection, *self.TABLES, *self.NODES)
-        self.assertEqual(len(self.rows()), 4)
+        self.assertEqual(len(self.rows()), len(self.CALLS))
 
     def test_nodes_may_poll_and_move(self):
         self.ask(self.CALLS[0])

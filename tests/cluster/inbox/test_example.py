@@ -86,7 +86,8 @@ class Examples(InboxCase):
         self.assertEqual(self.orders(), [(4711, "paid")])
         self.assertEqual([(call[0], call[2]) for call in self.calls()],
                          [("put", b"4711"), ("cancel", b"4711"), ("put", b"a@b.c"),
-                          ("reschedule", b"a@b.c"), ("put", b"weekly"), ("cancel", b"4711")])
+                          ("reschedule", b"a@b.c"), ("put", b"weekly"), ("cancel", b"4711"),
+                          ("put+await", b"4711"), ("arrive", b"4711"), ("arrive", b"4711")])
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ class Install(InboxCase):
         self.check_installed()
         self.assertEqual(self.schema(), before)
         self.assertEqual(self.value("select count(*) from elapse.inbox"), 1)
-        self.assertEqual(self.ask("select * from elapse.version"), [("inbox", 3)])
+        self.assertEqual(self.ask("select * from elapse.version"), [("inbox", 4)])
 
     def test_other_functions_of_the_schema_keep_their_rights(self):
         self.check_installed()
@@ -56,7 +56,7 @@ class Install(InboxCase):
     def test_by_any_client(self):
         """The script has no commands of psql."""
         self.ask(SCRIPT.read_text(encoding="utf-8"))
-        self.assertEqual(self.ask("select version from elapse.version"), [(3,)])
+        self.assertEqual(self.ask("select version from elapse.version"), [(4,)])
 
     def test_an_older_version_is_upgraded(self):
         """Functions that changed or are missing are there again, and rights; rows stay."""
@@ -69,7 +69,7 @@ class Install(InboxCase):
                  "grant execute on function elapse.inbox_at_ms(timestamptz) to public")
         self.check_installed()
         self.assertEqual(self.value("select count(*) from elapse.inbox"), 1)
-        self.assertEqual(self.ask("select version from elapse.version"), [(3,)])
+        self.assertEqual(self.ask("select version from elapse.version"), [(4,)])
         self.assertEqual(len(self.schema()), len(before))
 
     def test_version_1_gets_headers(self):
@@ -78,8 +78,8 @@ class Install(InboxCase):
                " bigint, interval, interval, text, text")
         self.check_installed()
         self.ask("select elapse.inbox_open('main', 1, 100)")
-        self.ask("drop function elapse.put(" + old.format("text") + ", text);"
-                 "drop function elapse.put(" + old.format("bytea") + ", text)")
+        self.ask("drop function elapse.put(" + old.format("text") + ", text, bigint);"
+                 "drop function elapse.put(" + old.format("bytea") + ", text, bigint)")
         for body in ("text", "bytea"):
             self.ask(f"create function elapse.put(tube text, body {body}, delay interval default null, at timestamptz default null,"
                      " every interval default null, cron text default null, zone text default null, key text default null,"
@@ -124,14 +124,55 @@ class Install(InboxCase):
                          [("main", False), ("tags", True)])
         self.ask("set role elapse_node; select elapse.inbox_open('tags', 4, 100, true); reset role")
 
+    def test_version_3_gets_arrivals(self):
+        """Rows of before stay, also refused ones, and calls by position and by name mean one function."""
+        old = ("text, {}, interval, timestamptz, interval, text, text, text, text, text, interval, bigint, interval, interval,"
+               " bigint, interval, interval, text, text, text")
+        self.check_installed()
+        after = self.schema()
+        self.ask("select elapse.inbox_open('main', 1, 100); drop function elapse.arrive, elapse.inbox_count, elapse.inbox_check_level;"
+                 "create function elapse.inbox_check_level(queue_name text) returns void language sql as 'select'")
+        for body in ("text", "bytea"):
+            self.ask(f"drop function elapse.put({old.format(body)}, bigint);"
+                     f"create function elapse.put(tube text, body {body}, delay interval default null, at timestamptz default null,"
+                     " every interval default null, cron text default null, zone text default null, key text default null,"
+                     " tag text default null, ifkey text default null, max interval default null, priority bigint default null,"
+                     " ttr interval default null, expire interval default null, retry bigint default null,"
+                     " backoff_min interval default null, backoff_max interval default null, token text default null,"
+                     " queue text default 'main', headers text default null)"
+                     " returns bigint language sql as 'select 0::bigint'")
+        self.ask("alter table elapse.inbox drop await, drop constraint inbox_what_check,"
+                 " add constraint inbox_what_check check (what in ('put', 'cancel', 'reschedule'));"
+                 "alter table elapse.inbox_refused drop await;"
+                 "insert into elapse.inbox (queue, part, id, what, tube, key) values ('main', 0, 0, 'cancel', 't', 'k');"
+                 "insert into elapse.inbox_refused (queue, part, id, made, what, tube, key, reason)"
+                 " values ('main', 0, 7, now(), 'put', 't', 'k', 'no');"
+                 "update elapse.version set version = 3")
+        self.check_installed()
+        self.assertEqual([row[0] for row in self.schema() if "(" in row[0]], [row[0] for row in after if "(" in row[0]])
+        self.ask("select elapse.put('t', 'x', '1 s'::interval, null, null, null, null, 'k', null, null, null, null, null, null,"
+                 " null, null, null, null, 'main', 'h=1');"
+                 "select elapse.put('t', 'x', key => 'sum', await => 2);"
+                 "set role elapse_caller; select elapse.arrive('t', 'sum'); reset role")
+        self.assertEqual(self.ask("select what, key, await from elapse.inbox order by id"),
+                         [("cancel", "k", None), ("put", "k", None), ("put", "sum", 2), ("arrive", "sum", 1)])
+        number = self.value("select id from elapse.inbox where what = 'arrive'")
+        self.ask(f"select elapse.inbox_move('main', 0, array[{number}], array['no'])")
+        self.assertEqual(self.ask("select what, key, await, reason from elapse.inbox_refused order by id"),
+                         [("arrive", "sum", 1, "no"), ("put", "k", None, "no")])
+        # Once more changes nothing: no table is altered again.
+        before = self.schema()
+        self.check_installed()
+        self.assertEqual(self.schema(), before)
+
     def test_a_newer_version_is_kept(self):
         self.check_installed()
-        self.ask("update elapse.version set version = 4; drop function elapse.cancel")
+        self.ask("update elapse.version set version = 5; drop function elapse.cancel")
         done = self.install()
         self.assertEqual(done.returncode, 3)
-        self.assertIn("has version 4, and this script is of version 3", done.stderr)
+        self.assertIn("has version 5, and this script is of version 4", done.stderr)
         self.assertEqual(self.ask("select version, to_regproc('elapse.cancel') from elapse.version"),
-                         [(4, None)])
+                         [(5, None)])
 
     def test_an_error_in_the_middle_leaves_nothing(self):
         """Also where the client goes on after an error."""
@@ -195,7 +236,7 @@ class Install(InboxCase):
                     thread.join()
                 self.assertEqual((done[0].returncode, done[0].stderr), (0, ""))
                 self.assertEqual(self.ask("select * from elapse.version order by component"),
-                                 [("cluster", 3), ("inbox", 3)])
+                                 [("cluster", 3), ("inbox", 4)])
                 tables.append(self.version_table())
         self.assertEqual(tables[0], tables[1])
 

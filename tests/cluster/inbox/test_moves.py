@@ -121,11 +121,14 @@ class Rows(InboxCase):
         self.ask("select elapse.cancel('t', 'new')")
         self.ask("select elapse.put('t', 'x')")
         relief = [self.value("select elapse.cancel('t', 'old')"),
-                  self.value("select elapse.cancel('u', 'new')")]
+                  self.value("select elapse.cancel('u', 'new')"),
+                  self.value("select elapse.arrive('u', 'sum')")]
+        # A token takes a place, too.
+        self.ask("select elapse.arrive('u', 'all', token => 'o')")
         self.ask("select elapse.reschedule('t', 'old', '1 s')")
         self.assertEqual(self.ids(relief=True), relief)
         self.assertEqual(self.ids(relief=True, rows_max=1), relief[:1])
-        self.assertEqual(len(self.ids()), 6)
+        self.assertEqual(len(self.ids()), 8)
 
     def test_a_long_inbox_costs_no_more(self):
         """What a poll and a move read does not grow with the rows that wait behind."""

@@ -82,8 +82,16 @@ class Owner(InboxCase):
                  "select elapse.reschedule('t', 'c', delay => '3 h');"
                  "select elapse.cancel('t', 'nobody')")
         self.ask("begin; select elapse.cancel('t', 'a'); rollback")
+        # Of three that have to arrive one is missing, because a token counts once; of two none.
+        self.ask("select elapse.put('t', 'sum', key => 'sum', delay => '1 h', await => 3, headers => 'h=2'),"
+                 " elapse.put('t', 'all', key => 'all', delay => '1 h', await => 2);"
+                 "select elapse.arrive('t', 'sum', 2, token => 'o'), elapse.arrive('t', 'all');"
+                 "select elapse.arrive('t', 'sum', 2, token => 'o'), elapse.arrive('t', 'all', 7),"
+                 " elapse.arrive('t', 'all'), elapse.arrive('t', 'nobody')")
         # The record of a job has the headers behind the body.
-        self.check_jobs({"a": ("a2", 2), "b": None, "c": ("ch=1", 3), "nobody": None})
+        self.check_jobs({"a": ("a2", 2), "b": None, "c": ("ch=1", 3), "nobody": None,
+                         "sum": ("sumh=2", 1), "all": ("all", 0)})
+        self.assertEqual(self.value("select count(*) from elapse.inbox_refused"), 0)
         self.assertEqual(sum(len(self.rows(part=part)) for part in range(PARTS)), 0)
 
     def test_refused_rows_do_not_block(self):
