@@ -31,7 +31,7 @@
  * The comments of wheel.h hold here too, except where this file says otherwise. The verbs, the
  * order of timers and the promises are those of wheel.h. The following holds for every function
  * below, unless its comment says otherwise:
- * - Times are in ticks, as in wheel.h.
+ * - Times: all times are in ticks, as in wheel.h.
  * - Threads: one thread at a time uses the dials and their timers.
  * - Since: version 0.1.
  */
@@ -142,7 +142,7 @@ ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error elapse_dials_reserve(struct elaps
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
 elapse_dials_start(struct elapse_dials *dials, struct elapse_timer *timer, uint64_t deadline);
 
-/* Does what elapse_wheel_start_window does. Errors and cost: those of elapse_dials_start. */
+/* Does what elapse_wheel_start_window does. Errors, cost: as elapse_dials_start. */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error elapse_dials_start_window(struct elapse_dials *dials,
                                                                          struct elapse_timer *timer,
                                                                          uint64_t earliest,

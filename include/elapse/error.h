@@ -77,9 +77,8 @@ enum elapse_error {
 
 /*
  * Returns a short English text about an error, for people to read. The text has no full stop, is
- * static, and is never NULL. For an unknown number the text is "unknown error". Any thread may call
- * this function at any time.
- * Cost: O(1). Cannot fail. Since 0.2.
+ * static, and is never NULL. For an unknown number the text is "unknown error". Threads: any thread
+ * may call this function at any time. Cost: O(1). Cannot fail. Since 0.2.
  */
 ELAPSE_API const char *elapse_error_text(enum elapse_error error);
 

@@ -24,7 +24,7 @@
  * The comments of wheel.h hold here too, except where this file says otherwise. The verbs and the
  * promises are those of wheel.h. Timers with one deadline always come in the order of arming. The
  * following holds for every function below, unless its comment says otherwise:
- * - Times are in ticks, as in wheel.h.
+ * - Times: all times are in ticks, as in wheel.h.
  * - Threads: one thread at a time uses the hashed wheel and its timers.
  * - Since: version 0.1.
  */

@@ -21,7 +21,7 @@
  * The comments of wheel.h hold here too, except where this file says otherwise. The verbs, the
  * order of timers and the promises are those of wheel.h. The following holds for every function
  * below, unless its comment says otherwise:
- * - Times are in ticks, as in wheel.h.
+ * - Times: all times are in ticks, as in wheel.h.
  * - Threads: one thread at a time uses the heap and its timers.
  * - Since: version 0.1.
  */
@@ -109,7 +109,7 @@ elapse_heap_start(struct elapse_heap *heap, struct elapse_timer *timer, uint64_t
 /*
  * Does what elapse_wheel_start_window does. In a heap a shared tick saves wake-ups and nothing
  * else.
- * Errors: those of elapse_heap_start. Cost: O(log timers).
+ * Errors: as elapse_heap_start. Cost: O(log timers).
  */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error elapse_heap_start_window(struct elapse_heap *heap,
                                                                         struct elapse_timer *timer,

@@ -1,6 +1,6 @@
 /*
- * Elapse: going through the tasks of a scheduler, some at a time, while other threads change them.
- * <elapse/scheduler.h> makes the scheduler and includes this header.
+ * Elapse: lists of the tasks of a scheduler. A list goes through all tasks, some at a time, while
+ * other threads change them. <elapse/scheduler.h> makes the scheduler and includes this header.
  *
  *     struct elapse_list_cursor cursor = {0};
  *     struct elapse_listed listed[64];
@@ -15,10 +15,10 @@
  * meanwhile is listed once or not at all. No handle is listed twice.
  *
  * The following holds for every function below, unless its comment says otherwise:
- * - Threads: any thread may call it at any time between new and free, also from inside an action or
- *   a destructor. One cursor must not be used by two threads at once.
+ * - Threads: any thread may call the function at any time between new and free, also from inside an
+ *   action or a destructor. Two threads must not use one cursor at the same time.
  * - Pointers must not be NULL unless NULL has a stated meaning.
- * - Errors: it cannot fail.
+ * - Errors: the function cannot fail.
  * - Since: version 0.1.
  */
 #ifndef ELAPSE_LIST_H
@@ -35,11 +35,11 @@
 extern "C" {
 #endif
 
-/* How much of a key is listed, in bytes. */
+/* How many bytes of a key a list stores. */
 #define ELAPSE_LISTED_KEY_BYTES 64
 
-/* How far a list has come. Begin with zeros. It owns nothing, so a list may be left at any point.
- * All fields are private. */
+/* The place up to which a list has come. Begin with zeros. A cursor owns nothing, so a list may be
+ * left at any point. All fields are private. */
 struct elapse_list_cursor {
     uint32_t shard;
     uint32_t index;
@@ -47,46 +47,47 @@ struct elapse_list_cursor {
 
 /* A task, as it was when it was listed. */
 struct elapse_listed {
-    struct elapse_handle handle;       /* names the task */
+    struct elapse_handle handle;       /* the handle of the task */
     enum elapse_task_state state;      /* PENDING or RUNNING */
     enum elapse_recurrence recurrence; /* NEVER: it runs once */
-    bool runs_again;                   /* RUNNING: it recurs, or was rescheduled meanwhile */
+    bool runs_again;                   /* RUNNING: the task recurs, or was rescheduled meanwhile */
     bool wall_clock;                   /* deadline_ns is a wall-clock time */
-    /* The deadline, rounded up to a tick, for which it is pending or was begun. */
+    /* The deadline for which the task is pending or was begun, rounded up to a tick. */
     uint64_t deadline_ns;
-    elapse_action_function *action; /* as scheduled */
-    /* As scheduled. It may be destroyed as soon as the task ends, which may be before the call
-     * returns. */
+    elapse_action_function *action; /* the action with which the task was scheduled */
+    /* The context with which the task was scheduled. The context may be destroyed as soon as the
+     * task ends, which may be before the call returns. */
     void *context;
-    uint64_t period_ns; /* PERIOD and AFTER_EACH */
-    size_t key_bytes;   /* length of the whole key; 0: the task has no key */
+    uint64_t period_ns; /* PERIOD and AFTER_EACH: the period */
+    size_t key_bytes;   /* the length of the whole key; 0: the task has no key */
     /* The first bytes of the key. elapse_task_key copies the whole key if it is longer. */
     unsigned char key[ELAPSE_LISTED_KEY_BYTES];
 };
 
 /*
- * Stores the next tasks in `listed`, up to `capacity` of them, in no particular order. Tasks that
- * are pending and tasks that are running are listed. Returns how many were stored. Returns 0 only
- * when the list has come to its end. Requires a capacity above 0.
- * Cost: all calls of a list together take O(places that tasks have had since the last trim). Each
- * holding of a lock examines at most 256 of them.
+ * Stores the next tasks in `listed`, in no particular order, but at most `capacity` of them. Lists
+ * tasks that are pending and tasks that are running. Returns how many tasks were stored. Returns 0
+ * only if the list has come to its end. Requires a capacity above 0.
+ * Cost: all calls of a list together take O(places that tasks have had since the last trim). A call
+ * holds a lock for at most 256 places at a time.
  */
 ELAPSE_API size_t elapse_task_list(struct elapse_scheduler *scheduler,
                                    struct elapse_list_cursor *cursor, struct elapse_listed *listed,
                                    size_t capacity);
 
 /*
- * Lists as elapse_task_list does, but only the tasks with a key that begins with the `prefix_bytes`
- * bytes at `prefix`; NULL and 0: all tasks with a key.
- * Cost: as elapse_task_list; it examines tasks with other keys too.
+ * Lists tasks as elapse_task_list does, but only tasks with a key that begins with the
+ * `prefix_bytes` bytes at `prefix`. If `prefix` is NULL and `prefix_bytes` is 0, lists all tasks
+ * with a key.
+ * Cost: that of elapse_task_list. The call examines tasks with other keys too.
  */
 ELAPSE_API size_t elapse_task_list_keys(struct elapse_scheduler *scheduler, const void *prefix,
                                         size_t prefix_bytes, struct elapse_list_cursor *cursor,
                                         struct elapse_listed *listed, size_t capacity);
 
 /*
- * Copies the key of a task to `key`, up to `capacity` bytes. Returns the length of the whole key; 0
- * if the task has no key or is gone. `key` may be NULL if `capacity` is 0.
+ * Copies the key of a task to `key`, but at most `capacity` bytes of it. Returns the length of the
+ * whole key. Returns 0 if the task has no key or is gone. `key` may be NULL if `capacity` is 0.
  * Cost: O(key), a lock.
  */
 ELAPSE_API size_t elapse_task_key(struct elapse_scheduler *scheduler, struct elapse_handle handle,

@@ -15,7 +15,7 @@
  *     if (kind->start(wheel_or_heap, &timer, elapse_deadline_after(now, 30 + 1)) != ELAPSE_OK)
  *         ...;                          // full: see move_storage
  *
- * Times are in ticks, as in wheel.h.
+ * Times: all times are in ticks, as in wheel.h.
  *
  * Threads: the tables are constant, and any thread may use them. One thread at a time uses an
  * instance.
@@ -95,14 +95,15 @@ struct elapse_structure {
 
 /*
  * Returns the structure with the name `name`, or NULL if no structure has that name.
- * Cost: O(structures). Any thread may call this function. Cannot fail. Since 0.2.
+ * Cost: O(structures). Threads: any thread may call this function at any time. Cannot fail. Since
+ * 0.2.
  */
 ELAPSE_API const struct elapse_structure *elapse_structure_find(const char *name);
 
 /*
  * Returns the structure with the number `number`. The numbers begin at 0. Returns NULL after the
  * last structure. Number 0 is the wheel, which is the default.
- * Cost: O(1). Any thread may call this function. Cannot fail. Since 0.2.
+ * Cost: O(1). Threads: any thread may call this function at any time. Cannot fail. Since 0.2.
  */
 ELAPSE_API const struct elapse_structure *elapse_structure_at(size_t number);
 

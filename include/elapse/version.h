@@ -25,8 +25,8 @@ extern "C" {
 
 /*
  * Returns the version of the library that is running, as "major.minor.patch". This text equals
- * ELAPSE_VERSION_TEXT if header and library are of the same version. The text is static. Any thread
- * may call this function at any time. Cost: O(1). Cannot fail. Since 0.2.
+ * ELAPSE_VERSION_TEXT if header and library are of the same version. The text is static. Threads:
+ * any thread may call this function at any time. Cost: O(1). Cannot fail. Since 0.2.
  */
 ELAPSE_API const char *elapse_version(void);
 

@@ -32,7 +32,8 @@
  * one tick more. Then no timer fires early.
  *
  * The following holds for every function below, unless its comment says otherwise:
- * - Times are in ticks. The caller chooses how long a tick is, and at which origin time begins.
+ * - Times: all times are in ticks. The caller chooses how long a tick is, and at which origin time
+ * begins.
  * - Threads: one thread at a time uses a wheel and its timers. The wheel has no lock and no clock.
  *   Different wheels are independent.
  * - The function may be called at any point between two other calls on the wheel: between pops,
