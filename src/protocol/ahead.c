@@ -3,9 +3,9 @@
 #include <string.h>
 
 enum {
-    ARGUMENTS_MAX = 16, /* a command with more has many jobs, or few commands fit beside it */
+    ARGUMENTS_MAX = 16, /* a command with more arguments is not looked at: it names many jobs */
     LINE_BYTES = 256,
-    LONG_DIGITS = 17, /* no id and no size has so many */
+    LONG_DIGITS = 17, /* every id and every size has fewer digits */
 };
 
 struct reader {
@@ -13,7 +13,8 @@ struct reader {
     bool failed;
 };
 
-/* Reads a number, up to a byte that is no digit. Fails if there is none, or a long one. */
+/* Reads a number, up to a byte that is no digit. Fails if there is no digit, or if there are
+ * LONG_DIGITS of them. */
 static uint64_t read_digits(struct reader *reader)
 {
     const unsigned char *begin = reader->at;
@@ -26,7 +27,8 @@ static uint64_t read_digits(struct reader *reader)
     return number;
 }
 
-/* Reads a letter, a number and the end of a line. Returns the number; 0 if that fails. */
+/* Reads a letter, a number and the end of a line. Returns the number, or 0 if one of the three is
+ * missing. */
 static uint64_t read_header(struct reader *reader, unsigned char letter)
 {
     if (reader->at == reader->end || *reader->at != letter) {
@@ -61,7 +63,8 @@ static uint64_t id_in(struct elapse__wire_resp_argument argument)
     return reader.failed || reader.at != reader.end ? 0 : id;
 }
 
-/* CANCEL, LOOKUP, ARRIVE and RESCHEDULE have a tube and a key. */
+/* Returns whether the command has a tube and a key as its first arguments. CANCEL, LOOKUP, ARRIVE
+ * and RESCHEDULE have. */
 static bool takes_key(struct elapse__wire_resp_argument name)
 {
     unsigned first = name.size == 6 ? name.bytes[0] & 0x5fU : 0;
@@ -94,7 +97,7 @@ static struct elapse__wire_ahead look_at_resp(const unsigned char *bytes, size_t
     return ahead;
 }
 
-/* The last number of a line that begins with "put" says how long the body is. */
+/* Looks at a line that begins with "put". Its last number is the size of the body. */
 static struct elapse__wire_ahead look_at_put(const unsigned char *bytes, size_t size,
                                              const unsigned char *line_end)
 {

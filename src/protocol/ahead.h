@@ -1,7 +1,7 @@
 /*
- * A quick look at a command that has not its turn yet: which job it names, and where it ends. The
- * answer is a guess, from which nothing but a request for memory may follow: the parsers decide
- * what a command is.
+ * Looks quickly at a command whose turn has not come yet. Finds which job the command names, and
+ * where the command ends. The answer is a guess, because the parsers decide what a command is. So
+ * the only use of the answer is to ask for memory before it is needed.
  *
  *      delete 4711\r\n                                               an id
  *      *2\r\n $8\r\nCANCELID\r\n $4\r\n4711\r\n                      an id
@@ -14,12 +14,13 @@
 #include "resp_parse.h"
 
 struct elapse__wire_ahead {
-    size_t size; /* bytes of the command; 0: they are not all here, or the guess fails */
-    uint64_t id; /* 0: none */
-    struct elapse__wire_resp_argument tube, key; /* size 0: none */
+    size_t size; /* the bytes of the command; 0: some have not come, or the guess failed */
+    uint64_t id; /* the id of the job; 0: the command names no id */
+    struct elapse__wire_resp_argument tube, key; /* of size 0: the command names no key */
 };
 
-/* Looks at the command at the beginning of `bytes`. Cost: O(arguments), or the length of a line. */
+/* Looks at the command at the beginning of `bytes`, and returns the guess. Cost: O(arguments), or
+ * the length of a line. */
 struct elapse__wire_ahead elapse__wire_look_ahead(const unsigned char *bytes, size_t size);
 
 #endif

@@ -1,33 +1,36 @@
 /*
- * The protocol of beanstalkd 1.12: parses bytes into commands, and writes replies, statistics (as
- * YAML) included.
+ * The protocol of beanstalkd 1.12. The parser makes commands from bytes. Other functions write
+ * replies, and statistics as YAML.
  *
  *      put 0 5 60 4\r\nbody\r\n   --parse-->  PUT, priority 0, delay 5 s, ttr 60 s, "body"
  *      INSERTED 1\r\n             <--write--  elapse__wire_beanstalkd_inserted
  *
- * Reading. The caller keeps the bytes in one piece, from the beginning of the command on. A parser
- * remembers how far it has read. It allocates and copies nothing, and a body that is too big is
- * skipped as it comes, never kept. Bytes that are wrong are a command, too: its verb says with
- * which error the server answers, and the connection goes on with the bytes after it.
+ * The caller keeps the received bytes in one piece, from the beginning of the command on. A parser
+ * remembers how far it has read. It allocates nothing and copies nothing. A body that is too big is
+ * skipped as it comes, and is never kept. Wrong bytes are a command, too. The verb of that command
+ * says with which error the server answers. The connection goes on with the bytes after the wrong
+ * bytes.
  *
  * The rules are those of beanstalkd, also where its protocol document is silent:
- * - A line has at most 224 bytes, with its "\r\n". The rest of a longer one is skipped: BAD_FORMAT.
+ * - A line has at most 224 bytes, with its "\r\n". The rest of a longer line is skipped, and the
+ *   line is BAD_FORMAT.
  * - A line with a NUL byte is BAD_FORMAT, whatever it begins with.
- * - A verb is known by how the line begins: "listx" is UNKNOWN_COMMAND, "list-tubesx" is
- *   BAD_FORMAT, "quitx" quits. Small letters alone count.
- * - Numbers are decimal digits; blanks before them and leading zeros are skipped. A sign, a number
- *   beyond 32 bits (an id: 64), or anything after the last argument is BAD_FORMAT.
- * - Two verbs are laxer. `kick` and `reserve-with-timeout` take a sign, all white space before the
- *   number and anything behind it; no number at all is 0 for the second; a negative time-out waits
- *   for ever, and kick counts a negative number down from 2^64. A number beyond 64 bits is
- *   BAD_FORMAT. (The server cuts what exceeds 32 bits; here it counts whole.)
- * - Tube names have 1 to 200 letters, digits and -+/;.$_(), and do not begin with "-".
+ * - The beginning of a line says which verb it has: "listx" is UNKNOWN_COMMAND, "list-tubesx" is
+ *   BAD_FORMAT, "quitx" quits. A verb has small letters only.
+ * - A number has decimal digits. Blanks before a number and leading zeros are skipped. A sign, a
+ *   number beyond 32 bits (64 bits for an id), or anything after the last argument is BAD_FORMAT.
+ * - Two verbs accept more: `kick` and `reserve-with-timeout`. They take a sign, all white space
+ *   before the number, and anything after it. Without a number, the time-out is 0. A negative
+ *   time-out waits for ever. `kick` counts a negative number down from 2^64. A number beyond 64
+ *   bits is BAD_FORMAT. (beanstalkd itself drops all but the lowest 32 bits of the number.)
+ * - The name of a tube has 1 to 200 letters, digits and -+/;.$_(), and does not begin with "-".
  *   `pause-tube` alone takes more than one blank, or none, before the name.
- * - The bytes behind a bad `put` line are commands: nobody can know how many are its body.
+ * - The bytes after a bad `put` line are commands, because nobody can know how many of them are the
+ *   body.
  *
- * Two things differ. A "\r" without "\n" within a line is a byte like others; beanstalkd then does
- * not find the end of the line, and does not answer. And the end of a line that is too long is
- * found in whatever pieces the bytes were sent.
+ * This parser differs from beanstalkd in two ways. A "\r" without "\n" within a line is a byte like
+ * others. (beanstalkd does not find the end of such a line, and does not answer.) The end of a line
+ * that is too long is found, whatever pieces the bytes were sent in.
  */
 #ifndef ELAPSE__PROTOCOL_BEANSTALKD_H
 #define ELAPSE__PROTOCOL_BEANSTALKD_H
@@ -37,17 +40,16 @@
 #include <stdint.h>
 
 enum {
-    ELAPSE__WIRE_BEANSTALKD_LINE_BYTES_MAX = 224, /* with \r\n */
+    ELAPSE__WIRE_BEANSTALKD_LINE_BYTES_MAX = 224, /* the longest line, with \r\n */
     ELAPSE__WIRE_BEANSTALKD_TUBE_BYTES_MAX = 200,
-    ELAPSE__WIRE_BEANSTALKD_URGENT = 1024, /* a priority below is urgent */
+    ELAPSE__WIRE_BEANSTALKD_URGENT = 1024, /* a priority below this number is urgent */
 };
 
-/* The first verbs are errors, which have an answer. */
+/* The verbs of commands. The first verbs are errors, which the server answers. */
 enum elapse__wire_beanstalkd_verb {
     ELAPSE__WIRE_BEANSTALKD_BAD_FORMAT,
     ELAPSE__WIRE_BEANSTALKD_UNKNOWN,
-    ELAPSE__WIRE_BEANSTALKD_EXPECTED_CRLF, /* put: the body did not end where the line of the
-                                              command said */
+    ELAPSE__WIRE_BEANSTALKD_EXPECTED_CRLF, /* put: the body has not the size that the line says */
     ELAPSE__WIRE_BEANSTALKD_TOO_BIG,       /* put: the body was skipped */
     ELAPSE__WIRE_BEANSTALKD_PUT,
     ELAPSE__WIRE_BEANSTALKD_PEEK,
@@ -74,22 +76,22 @@ enum elapse__wire_beanstalkd_verb {
     ELAPSE__WIRE_BEANSTALKD_LIST_TUBES_WATCHED,
     ELAPSE__WIRE_BEANSTALKD_PAUSE_TUBE,
     ELAPSE__WIRE_BEANSTALKD_QUIT,
-    ELAPSE__WIRE_BEANSTALKD_VERBS, /* how many */
+    ELAPSE__WIRE_BEANSTALKD_VERBS, /* the number of verbs */
 };
 
-/* What a command says; the fields that its verb does not have are zero. */
+/* A command. The fields that its verb does not have are zero. */
 struct elapse__wire_beanstalkd_command {
     enum elapse__wire_beanstalkd_verb verb;
     uint32_t priority;
-    uint32_t delay_s; /* also of pause-tube */
-    uint32_t ttr_s;   /* as the client gave it; 0 counts as 1 */
+    uint32_t delay_s; /* put, release: the delay; pause-tube: the pause */
+    uint32_t ttr_s;   /* the ttr that the client gave; 0 counts as 1 */
     uint32_t body_size;
     uint64_t id;
-    uint64_t bound;     /* kick: at most so many jobs */
+    uint64_t bound;     /* kick: the greatest number of jobs */
     uint64_t timeout_s; /* reserve-with-timeout */
-    bool for_ever;      /* reserve; reserve-with-timeout with a negative number */
+    bool for_ever;      /* the verb is reserve, or reserve-with-timeout with a negative number */
     uint32_t tube_size;
-    const char *tube; /* in the caller's bytes, as body */
+    const char *tube; /* the name of a tube; points into the bytes of the caller, as `body` does */
     const unsigned char *body;
 };
 
@@ -98,30 +100,30 @@ struct elapse__wire_beanstalkd_parser {
     uint32_t body_bytes_max; /* a larger body is TOO_BIG */
     bool skips_line;         /* the next bytes belong to a line that is too long */
     bool skips_body;         /* the next bytes belong to a body that is too big */
-    uint64_t skip;           /* bytes that are left of the body */
-    size_t searched;         /* in the first `searched` bytes no line ends */
+    uint64_t skip;           /* how many bytes of the body are left to skip */
+    size_t searched;         /* no line ends in the first `searched` bytes */
 };
 
 struct elapse__wire_beanstalkd_parsed {
-    bool whole;      /* the command is filled in */
-    size_t consumed; /* how many bytes the caller has to drop, also if the command is not whole */
-    /* If the command is not whole: the next call needs at least so many bytes after those consumed.
-     * At most elapse__wire_beanstalkd_bytes_max. */
+    bool whole;      /* the whole command has come, and `command` has it */
+    size_t consumed; /* how many bytes the caller must drop, also if the command is not whole */
+    /* If the command is not whole: the least number of bytes after the consumed bytes that the next
+     * call needs. This number is at most elapse__wire_beanstalkd_bytes_max. */
     size_t wanted;
 };
 
-/* Returns the most bytes that a command has, and so the most that a caller has to keep. */
+/* Returns the greatest number of bytes of a command. A caller never has to keep more bytes. */
 size_t elapse__wire_beanstalkd_bytes_max(const struct elapse__wire_beanstalkd_parser *parser);
 
-/* Reads on. `bytes` begin after the bytes that the last call has consumed. They may lie elsewhere
- * than at the last call. */
+/* Goes on parsing. `bytes` must begin after the bytes that the last call has consumed. The address
+ * of the bytes may differ from that of the last call. */
 struct elapse__wire_beanstalkd_parsed
 elapse__beanstalkd_parse(struct elapse__wire_beanstalkd_parser *parser, const unsigned char *bytes,
                          size_t size, struct elapse__wire_beanstalkd_command *command);
 
 /* ---- replies ---- */
 
-/* A reply without a body, as it is sent. The bytes are static. */
+/* The bytes of a reply without a body. The bytes are static. */
 struct elapse__wire_beanstalkd_text {
     const char *bytes;
     size_t size;
@@ -145,30 +147,32 @@ enum elapse__wire_beanstalkd_reply {
     ELAPSE__WIRE_BEANSTALKD_SAYS_TOUCHED,
     ELAPSE__WIRE_BEANSTALKD_SAYS_KICKED,
     ELAPSE__WIRE_BEANSTALKD_SAYS_PAUSED,
-    ELAPSE__WIRE_BEANSTALKD_REPLIES, /* how many */
+    ELAPSE__WIRE_BEANSTALKD_REPLIES, /* the number of such replies */
 };
 struct elapse__wire_beanstalkd_text
 elapse__wire_beanstalkd_reply(enum elapse__wire_beanstalkd_reply reply);
 
-/* The functions below write a line into `text`, without a NUL, and return how many bytes it has. No
- * line has more than ELAPSE__WIRE_BEANSTALKD_REPLY_BYTES_MAX. */
+/* Each function below writes a line into `text`, without a NUL at its end, and returns how many
+ * bytes the line has. No line has more than ELAPSE__WIRE_BEANSTALKD_REPLY_BYTES_MAX bytes. */
 enum { ELAPSE__WIRE_BEANSTALKD_REPLY_BYTES_MAX = 224 };
 size_t elapse__wire_beanstalkd_inserted(char *text, uint64_t id);
 size_t elapse__wire_beanstalkd_using(char *text, const char *tube, size_t tube_size);
 size_t elapse__wire_beanstalkd_watching(char *text, uint64_t count);
 size_t elapse__wire_beanstalkd_kicked(char *text, uint64_t count);
-/* The line before a body; "\r\n" follows the body. */
+/* Writes the line before the body of a reserved job. The caller sends the body and "\r\n" after the
+ * line. */
 size_t elapse__wire_beanstalkd_reserved(char *text, uint64_t id, uint64_t body_size);
 size_t elapse__wire_beanstalkd_found(char *text, uint64_t id, uint64_t body_size);
 size_t elapse__wire_beanstalkd_ok(char *text, uint64_t body_size);
 
 /* ---- YAML ---- */
 
-/* A list begins with elapse__wire_beanstalkd_list_begin, and has one item a tube. */
+/* A list of tubes begins with the bytes of elapse__wire_beanstalkd_list_begin. Then the list has
+ * one item for each tube. */
 enum { ELAPSE__WIRE_BEANSTALKD_ITEM_BYTES_MAX = 204, ELAPSE__WIRE_BEANSTALKD_LIST_BEGIN_BYTES = 4 };
 size_t elapse__wire_beanstalkd_list_begin(char *text);
 size_t elapse__wire_beanstalkd_list_item(char *text, const char *tube, size_t tube_size);
-/* Returns how many bytes the item of a name of this size has. */
+/* Returns how many bytes the item of a tube has, if the name of the tube has `tube_size` bytes. */
 static inline size_t elapse__wire_beanstalkd_item_size(size_t tube_size)
 {
     return tube_size + sizeof "- \n" - 1;
@@ -181,7 +185,7 @@ struct elapse__wire_beanstalkd_job_statistics {
     const char *state; /* ready, delayed, reserved, buried */
     uint32_t priority;
     uint64_t age_s, delay_s, ttr_s, time_left_s;
-    uint64_t file; /* the number of the segment of the journal */
+    uint64_t file; /* the number of the segment of the journal that has the job */
     uint64_t reserves, timeouts, releases, buries, kicks;
 };
 
@@ -196,7 +200,7 @@ struct elapse__wire_beanstalkd_tube_statistics {
 
 struct elapse__wire_beanstalkd_server_statistics {
     uint64_t urgent, ready, reserved, delayed, buried;
-    const uint64_t *commands; /* ELAPSE__WIRE_BEANSTALKD_VERBS counters, by verb */
+    const uint64_t *commands; /* an array with a counter for each verb */
     uint64_t job_timeouts, total_jobs, max_job_size, tubes;
     uint64_t connections, producers, workers, waiting, total_connections;
     uint64_t pid;
@@ -208,7 +212,7 @@ struct elapse__wire_beanstalkd_server_statistics {
     const char *id, *hostname, *os, *platform;
 };
 
-/* Longer texts are cut, so that statistics fit into the room below. */
+/* A text that is longer than this is cut, so that the statistics fit into the room below. */
 enum {
     ELAPSE__WIRE_BEANSTALKD_FACT_BYTES_MAX = 256,
     ELAPSE__WIRE_BEANSTALKD_YAML_BYTES_MAX = 4096

@@ -5,7 +5,7 @@
 #include "../base/assert.h"
 #include "../base/decimal.h"
 
-/* What follows a verb. */
+/* The shape of a command: the arguments that follow its verb. */
 enum shape {
     SHAPE_NOTHING,
     SHAPE_ANYTHING, /* the rest of the line is ignored */
@@ -29,8 +29,8 @@ struct word {
 
 #define WORD(text) text, sizeof(text) - 1
 
-/* The words of the verbs. The first word of this table with which a line begins is its verb. A
- * blank at the end of a word has to be in the line, too. */
+/* The words of the verbs. A line has the verb of the first word in this table with which the line
+ * begins. If a word ends with a blank, the line must have the blank, too. */
 static const struct word words[] = {
     {WORD("put "), ELAPSE__WIRE_BEANSTALKD_PUT, SHAPE_PUT},
     {WORD("reserve-with-timeout "), ELAPSE__WIRE_BEANSTALKD_RESERVE_WITH_TIMEOUT, SHAPE_TIMEOUT},
@@ -109,7 +109,7 @@ static bool read_u32(struct rest *rest, uint32_t *number)
     return good;
 }
 
-/* Reads a number as kick and reserve-with-timeout do: white space, a sign and digits, each of which
+/* Reads the number of kick or reserve-with-timeout: white space, a sign and digits, each of which
  * may be missing. Returns false if the number is above `most`, or below -`least`. */
 static bool read_laxly(struct rest *rest, uint64_t most, uint64_t least, bool *found,
                        bool *negative, uint64_t *number)
@@ -215,7 +215,7 @@ static bool read_arguments(struct rest *rest, enum shape shape,
     return rest->next == rest->end;
 }
 
-/* Reads a line, without its end. */
+/* Reads a line whose "\r\n" was left out. */
 static void read_line(const char *line, size_t size,
                       struct elapse__wire_beanstalkd_command *command)
 {
@@ -238,11 +238,11 @@ static void read_line(const char *line, size_t size,
     command->verb = ELAPSE__WIRE_BEANSTALKD_UNKNOWN;
 }
 
-/* Returns where the first line ends, with its \r\n; 0: it does not end within `size` bytes. The
- * first `from` bytes were searched before. */
+/* Returns the size of the first line, with its \r\n, or 0 if the line does not end within `size`
+ * bytes. The first `from` bytes were searched before. */
 static size_t find_end(const unsigned char *bytes, size_t from, size_t size)
 {
-    /* The \r may be the last byte searched. */
+    /* The last byte that was searched before may be the \r. */
     for (size_t at = from > 0 ? from - 1 : 0; at + 1 < size; at++) {
         const unsigned char *found = memchr(bytes + at, '\r', size - 1 - at);
         if (found == NULL)
@@ -280,7 +280,7 @@ skip_line(struct elapse__wire_beanstalkd_parser *parser, const unsigned char *by
             (struct elapse__wire_beanstalkd_command){.verb = ELAPSE__WIRE_BEANSTALKD_BAD_FORMAT};
         return whole(parser, end);
     }
-    /* The \n of a \r at the end may still come. */
+    /* If the last byte is \r, its \n may still come. */
     bool keep = size > 0 && bytes[size - 1] == '\r';
     return not_whole(keep ? size - 1 : size, keep ? 2 : 1);
 }
@@ -334,7 +334,7 @@ elapse__beanstalkd_parse(struct elapse__wire_beanstalkd_parser *parser, const un
         parser->skip = (uint64_t)command->body_size + 2;
         return skip_body(parser, size, line, command);
     }
-    /* The line is read again when the body is there: its end is found at once. */
+    /* The line is read once more when the body has come. Then its end is found at once. */
     size_t end = line + command->body_size + 2;
     ELAPSE__ASSERT_THAT(end, <=, elapse__wire_beanstalkd_bytes_max(parser));
     parser->searched = line - 2;

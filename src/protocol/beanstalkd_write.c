@@ -36,7 +36,7 @@ elapse__wire_beanstalkd_reply(enum elapse__wire_beanstalkd_reply reply)
     return replies[reply];
 }
 
-/* ---- parts: each writes at `at`, and returns where the next goes ---- */
+/* ---- parts: each function writes at `at`, and returns the place after what it wrote ---- */
 
 static char *put_bytes(char *at, const char *bytes, size_t size)
 {
@@ -127,7 +127,8 @@ static char *put_field(char *at, const char *name, uint64_t number)
     return put_text(put_number(at, number), "\n");
 }
 
-/* Adds a text that describes the server, cut to ELAPSE__WIRE_BEANSTALKD_FACT_BYTES_MAX. */
+/* Adds a text that describes the server. Cuts the text at ELAPSE__WIRE_BEANSTALKD_FACT_BYTES_MAX.
+ */
 static char *put_fact(char *at, const char *name, const char *fact, const char *quote)
 {
     size_t size = strlen(fact);
@@ -145,7 +146,7 @@ static char *put_tube(char *at, const char *name, const char *tube, size_t tube_
     return put_text(put_bytes(at, tube, tube_size), "\n");
 }
 
-/* Adds a time in seconds, with six digits after the point. */
+/* Adds a time in seconds, with six digits after the decimal point. */
 static char *put_seconds(char *at, const char *name, uint64_t us)
 {
     char digits[6];
@@ -209,7 +210,7 @@ elapse__wire_beanstalkd_tube_yaml(char *text,
     return end_yaml(text, at);
 }
 
-/* Adds the counters of commands, in the order in which beanstalkd has them. */
+/* Adds the counters of commands in the order of beanstalkd. */
 static char *put_counters(char *at, const uint64_t *commands)
 {
     static const struct {

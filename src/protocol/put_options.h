@@ -1,6 +1,7 @@
 /*
- * The options of PUT, one row for each. The server, the router of a cluster, HTTP and the client
- * each make from these rows what they need, by a macro of their own in the place of X.
+ * The options of PUT, one row for each option. The server, the router of a cluster, HTTP and the
+ * client use these rows. Each of them gives a macro of its own as X, and makes from the rows what
+ * it needs.
  *
  *      X(NAME, json, form, values)
  *
@@ -9,8 +10,7 @@
  *      form     the kind of value in a request of HTTP: TEXT, a string, or NUMBER
  *      values   how many values follow the word; in a request of HTTP two values are an array
  *
- * What a value means is decided by PUT alone (src/server/resp/put.c). RETRY is the old name of
- * ATTEMPTS.
+ * Only PUT decides what a value means (src/server/resp/put.c). RETRY is the old name of ATTEMPTS.
  */
 #ifndef ELAPSE__PROTOCOL_PUT_OPTIONS_H
 #define ELAPSE__PROTOCOL_PUT_OPTIONS_H
@@ -56,8 +56,9 @@ enum elapse__put_option {
 
 enum {
     ELAPSE__PUT_TTR_MS_DEFAULT = 60000,  /* the default of TTR */
-    ELAPSE__PUT_PRIORITY_DEFAULT = 1024, /* in the middle: there is room on both sides */
-    /* A job that fails is no loop that uses a processor, and does not live for ever unseen. */
+    ELAPSE__PUT_PRIORITY_DEFAULT = 1024, /* jobs can have a smaller or a greater number */
+    /* A job that always fails is buried in the end. So it does not run for ever, and somebody sees
+       it. */
     ELAPSE__PUT_ATTEMPTS_DEFAULT = 20,
     ELAPSE__PUT_BACKOFF_MIN_MS_DEFAULT = 1000,
     ELAPSE__PUT_BACKOFF_MAX_MS_DEFAULT = 600000,

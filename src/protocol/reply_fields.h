@@ -1,8 +1,8 @@
 /*
- * The fields of replies of RESP, one row for each: of a job that is handed out, of a job that is
- * looked up, and of statistics. The server, HTTP, the router of a cluster and the client each make
- * from these rows what they need, by a macro of their own in the place of X. The order of the rows
- * is the order in the reply.
+ * The fields of replies of RESP, one row for each field. There are fields of a job that is handed
+ * out, of a job that is looked up, and of statistics. The server, HTTP, the router of a cluster and
+ * the client use these rows. Each of them gives a macro of its own as X, and makes from the rows
+ * what it needs. The order of the rows is the order of the fields in the reply.
  *
  * The columns:
  *
@@ -14,16 +14,15 @@
  *      | ID        | integer                   | string               |                         |
  *      | NUMBER    | integer                   | number               | the sum                 |
  *      | MOMENT    | milliseconds since 1970   | number, name_ms      |                         |
- *      | INSTANT   | as MOMENT, or null        | the same, or null    |                         |
- *      | DUE       | as MOMENT, or null: none  | the same, or null    |                         |
- *      | LEFT      | as DURATION, or null      | the same, or null    |                         |
- *      | DURATION  | milliseconds              | number, name_ms      | the greatest            |
- *      | YES_OR_NO | boolean                   | boolean              | yes if one says yes     |
- *      | TEXT      | bytes                     | string               |                         |
- *      | NAME      | bytes, or null if empty   | string or null       |                         |
- *      | LEASE     | text, or null             | string or null       |                         |
- *      | STATE     | text                      | string               |                         |
- *      | REASON    | text, or null: not buried | string or null       |                         |
+ *           | INSTANT   | MOMENT, or null           | the same, or null    | | | DUE       |
+ * MOMENT, or null: none     | the same, or null    |                         | | LEFT      |
+ * DURATION, or null         | the same, or null    |                         | | DURATION  |
+ * milliseconds              | number, name_ms      | the greatest            | | YES_OR_NO |
+ * boolean                   | boolean              | yes if one says yes     | | TEXT      | bytes
+ * | string               |                         | | NAME      | bytes, or null if empty   |
+ * string or null       |                         | | LEASE     | text, or null             | string
+ * or null       |                         | | STATE     | text                      | string | | |
+ * REASON    | text, or null: not buried | string or null       |                         |
  */
 #ifndef ELAPSE__PROTOCOL_REPLY_FIELDS_H
 #define ELAPSE__PROTOCOL_REPLY_FIELDS_H
@@ -32,11 +31,11 @@
 
 enum {
     ELAPSE__LIST_PLACES = 4096
-}; /* one LIST looks at so many jobs of all tubes, at most, or passes over blocks of them */
+}; /* the most places of jobs that one LIST looks at; a block without a job to list counts as one */
 
 /* clang-format off */
 
-/* A job that RESERVE hands out, an array: X(field, kind). In HTTP the field is the name. */
+/* The fields of a job that RESERVE hands out, which is an array in RESP: X(field, kind). In HTTP the name is that of the field. */
 #define ELAPSE__HANDED_FIELDS(X) \
     X(id,      ID)               \
     X(lease,   LEASE)            \
@@ -47,8 +46,7 @@ enum {
     X(attempt, NUMBER)           \
     X(missed,  NUMBER)
 
-/* The details that RESERVE with DETAILS adds to a job as a map: X(field, name, kind). A row without a
- * value is left out. */
+/* The details that RESERVE with DETAILS adds to a job as a map: X(field, name, kind). A detail without a value is left out. */
 #define ELAPSE__DETAIL_FIELDS(X)                  \
     X(ttr_ms,        "ttr",           DURATION)   \
     X(tag,           "tag",           NAME)       \
@@ -60,7 +58,7 @@ enum {
     X(error_ms,      "error_at",      INSTANT)    \
     X(await,         "await",         NUMBER)
 
-/* A job in LIST and in LOOKUP, a map: X(field, name, kind). */
+/* The fields of a job in LIST and in LOOKUP, which is a map: X(field, name, kind). */
 #define ELAPSE__JOB_FIELDS(X)                    \
     X(id,             "id",          ID)         \
     X(tube,           "tube",        TEXT)       \
@@ -83,7 +81,7 @@ enum {
     X(reason,         "reason",      REASON)     \
     X(await,          "await",       NUMBER)
 
-/* The texts that LIST with KEYS has behind its fields, and those of LOOKUP. */
+/* The texts of a job in LIST with KEYS and in LOOKUP. The texts come after the fields above. */
 #define ELAPSE__JOB_NAMES(X)              \
     X(key,      "key",      NAME)         \
     X(tag,      "tag",      NAME)         \
@@ -95,13 +93,12 @@ enum {
     X(headers, "headers", NAME)     \
     X(body,    "body",    TEXT)
 
-/* What LIST with BODY has behind the names: the beginning of the body, and how long the whole body is. */
+/* LIST with BODY adds these after the texts: the beginning of the body, and how long the whole body is. */
 #define ELAPSE__JOB_BEGINNING(X)          \
     X(body,       "body",       TEXT)     \
     X(body_bytes, "body_bytes", NUMBER)
 
-/* A tube of TUBES with COUNTS, a map: X(field, name, kind): the tube's name as `tube`, and fields of
- * struct elapse__queue_statistics. */
+/* The counts of a tube in TUBES with COUNTS, which is a map: X(field, name, kind). The fields are those of struct elapse__queue_statistics. */
 #define ELAPSE__TUBE_COUNTS(X)                \
     X(delayed,       "delayed",    NUMBER)    \
     X(ready,         "ready",      NUMBER)    \
@@ -112,8 +109,7 @@ enum {
     X(pause_left_ms, "pause_left", DURATION)  \
     X(overdue_ms,    "overdue",    DURATION)
 
-/* STATS, a map: X(field, name, kind). First the jobs of the server or of one tube: fields of struct
- * elapse__queue_statistics. */
+/* The jobs of the server or of one tube, at the beginning of STATS, which is a map: X(field, name, kind). The fields are those of struct elapse__queue_statistics. */
 #define ELAPSE__JOBS_STATISTICS(X)                    \
     X(delayed,    "delayed",           NUMBER)        \
     X(ready,      "ready",             NUMBER)        \
@@ -132,8 +128,7 @@ enum {
     X(failures,   "total_failures",    NUMBER)        \
     X(pauses,     "total_pauses",      NUMBER)
 
-/* The pause, the groups and the limits of the tube, which STATS of one tube has after the jobs: fields of struct
- * elapse__queue_statistics. */
+/* The pause, the groups and the limits of a tube, which STATS of one tube has after the jobs. The fields are those of struct elapse__queue_statistics. */
 #define ELAPSE__TUBE_STATISTICS(X)              \
     X(pause_ms,      "pause",      DURATION)    \
     X(pause_left_ms, "pause_left", DURATION)    \
@@ -152,7 +147,7 @@ enum {
     X(buried,         "buried",      NUMBER)     \
     X(buried_age_ms,  "buried_age",  DURATION)
 
-/* A group in GROUPS, a map: X(field, name, kind): fields of struct elapse__queue_group_view. */
+/* A group in GROUPS, which is a map: X(field, name, kind). The fields are those of struct elapse__queue_group_view. */
 #define ELAPSE__GROUP_FIELDS(X)         \
     X(name,    "group",   NAME)         \
     X(delayed, "delayed", NUMBER)       \
@@ -160,8 +155,7 @@ enum {
     X(running, "running", NUMBER)       \
     X(buried,  "buried",  NUMBER)
 
-/* The server, which STATS without a tube has after the jobs: fields of struct
- * elapse__server_statistics. */
+/* The figures of the server, which STATS without a tube has after the jobs. The fields are those of struct elapse__server_statistics. */
 #define ELAPSE__SERVER_STATISTICS(X)                          \
     X(uptime_ms,         "uptime",                 DURATION)  \
     X(connections,       "connections",            NUMBER)    \
@@ -174,7 +168,7 @@ enum {
     X(wrong_passwords,   "total_wrong_passwords",  NUMBER)    \
     X(draining,          "draining",               YES_OR_NO)
 
-/* The journal, at the end of STATS without a tube: fields of struct elapse__journal_figures. */
+/* The figures of the journal, at the end of STATS without a tube. The fields are those of struct elapse__journal_figures. */
 #define ELAPSE__JOURNAL_STATISTICS(X)                \
     X(log_bytes,      "log_bytes",      NUMBER)      \
     X(live_bytes,     "live_bytes",     NUMBER)      \
@@ -192,7 +186,7 @@ enum elapse__field_kind {
     ELAPSE__FIELD_ID,
     ELAPSE__FIELD_MOMENT,
     ELAPSE__FIELD_INSTANT,
-    ELAPSE__FIELD_DUE, /* a job that waits for arrivals alone has none, and no time that is left */
+    ELAPSE__FIELD_DUE, /* null for a job that waits for arrivals alone; then LEFT is null, too */
     ELAPSE__FIELD_LEFT,
     ELAPSE__FIELD_DURATION,
     ELAPSE__FIELD_YES_OR_NO,
@@ -203,8 +197,8 @@ enum elapse__field_kind {
     ELAPSE__FIELD_REASON,
 };
 
-/* Returns the kind of a value by its name in a map; NUMBER for a name that no row has, which a
- * server of a later version may send. */
+/* Returns the kind of the value that has this name in a map. Returns NUMBER if no row has the name,
+ * because a server of a later version may send new names. */
 enum elapse__field_kind elapse__field_kind_of(const void *name, size_t size);
 
 #endif

@@ -27,18 +27,18 @@ extern const struct elapse__wire_resp_option
  * capitals. */
 bool elapse__wire_resp_is(struct elapse__wire_resp_argument argument, const char *word);
 
-/* After so many wrong passwords a connection ends. */
+/* A connection ends after this many wrong passwords. */
 enum { ELAPSE__WIRE_GUESSES_MAX = 5 };
 
-/* The pairs of a job and its lease that stand behind the name of a command. Options may follow. The
- * pairs end where an argument that does not begin with a digit stands in the place of an id. The
- * first two arguments behind the name are always a pair. Returns how many pairs there are, or 0 if
- * the last id has no lease. Requires at least one argument, the name. */
+/* Counts the pairs of a job and its lease that stand after the name of a command. Options may
+ * follow the pairs. The pairs end where the place of an id has an argument that does not begin with
+ * a digit. The first two arguments after the name are always a pair. Returns how many pairs there
+ * are, or 0 if the last id has no lease. Requires at least one argument, which is the name. */
 uint32_t elapse__wire_resp_count_pairs(const struct elapse__wire_resp_argument *arguments,
                                        uint32_t count);
 
-/* Returns how many tubes a RESERVE names: they end where its options begin, and the first one may
- * have the name of an option. Requires at least two arguments. */
+/* Returns how many tubes a RESERVE names. The tubes end where the options begin. The first argument
+ * is always a tube, even if it has the name of an option. Requires at least two arguments. */
 uint32_t elapse__wire_resp_count_tubes(const struct elapse__wire_resp_argument *arguments,
                                        uint32_t count);
 

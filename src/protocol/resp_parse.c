@@ -52,7 +52,7 @@ static enum header read_number(const unsigned char *bytes, size_t size, size_t *
     return HEADER_WHOLE;
 }
 
-/* Reads the header of the command. */
+/* Reads the header of the command, which has the number of arguments. */
 static enum header read_count(struct elapse__wire_resp_parser *parser, const unsigned char *bytes,
                               size_t size)
 {
@@ -76,7 +76,7 @@ static enum header read_count(struct elapse__wire_resp_parser *parser, const uns
     return HEADER_WHOLE;
 }
 
-/* Reads the header of the next argument. */
+/* Reads the header of the next argument, which has the size of the argument. */
 static enum header read_size(struct elapse__wire_resp_parser *parser, const unsigned char *bytes,
                              size_t size)
 {
@@ -115,8 +115,8 @@ static void skip(struct elapse__wire_resp_parser *parser, size_t size)
     parser->bulk -= some;
 }
 
-/* Stores the argument if all of it has come. Returns whether it has. Sets `*wrong` if the argument
- * does not end with \r\n. */
+/* Stores the argument if all of it has come. Returns whether all of it has come. Sets `*wrong` if
+ * the argument does not end with \r\n. */
 static bool read_bulk(struct elapse__wire_resp_parser *parser, const unsigned char *bytes,
                       size_t size, struct elapse__wire_resp_argument *arguments, bool *wrong)
 {
@@ -142,8 +142,8 @@ static bool read_bulk(struct elapse__wire_resp_parser *parser, const unsigned ch
     return true;
 }
 
-/* Reads a number and the end of its line. Returns the byte behind the line; NULL: the line is not
- * whole, or wrong. */
+/* Reads a number and the end of its line. Returns the place after the line. Returns NULL if the
+ * line is not whole, or is wrong. */
 static const unsigned char *read_line(const unsigned char *at, const unsigned char *end,
                                       uint32_t *value)
 {
@@ -161,8 +161,8 @@ static const unsigned char *read_line(const unsigned char *at, const unsigned ch
     return at + 2;
 }
 
-/* Reads a whole command within the limits. Returns false, and has changed nothing but arguments, if
- * there is no such command. */
+/* Reads a whole command within the limits. If there is no such command, returns false, and changes
+ * nothing but `arguments`. */
 static bool read_at_once(const struct elapse__wire_resp_parser *parser, const unsigned char *bytes,
                          size_t size, struct elapse__wire_resp_argument *arguments,
                          struct elapse__wire_resp_parsed *parsed)
@@ -196,7 +196,7 @@ static struct elapse__wire_resp_parsed broken(const char *error)
     return (struct elapse__wire_resp_parsed){.outcome = ELAPSE__WIRE_RESP_BROKEN, .error = error};
 }
 
-/* Returns the outcome MORE: the bytes end before the command does. */
+/* Returns the outcome MORE, which says that the bytes end before the end of the command. */
 static struct elapse__wire_resp_parsed more(struct elapse__wire_resp_parser *parser, size_t size)
 {
     struct elapse__wire_resp_parsed parsed = {.outcome = ELAPSE__WIRE_RESP_MORE};
@@ -215,7 +215,7 @@ static struct elapse__wire_resp_parsed more(struct elapse__wire_resp_parser *par
     return parsed;
 }
 
-/* Reads a line, in place of a command, that begins as an empty line does. */
+/* Reads a line that begins as an empty line does, and stands in the place of a command. */
 static struct elapse__wire_resp_parsed read_empty_line(struct elapse__wire_resp_parser *parser,
                                                        const unsigned char *bytes, size_t size)
 {

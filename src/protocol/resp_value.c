@@ -8,9 +8,9 @@
 #include "../base/assert.h"
 
 enum {
-    DIGITS_MAX = 18,            /* more than any number that Elapse writes */
-    LINE_BYTES_MAX = 16 << 10,  /* of a word or an error */
-    BULK_BYTES_MAX = 512 << 20, /* the limit that the parser of commands has, too */
+    DIGITS_MAX = 18,            /* the most digits: every number that Elapse writes has fewer */
+    LINE_BYTES_MAX = 16 << 10,  /* the longest line of a word or an error */
+    BULK_BYTES_MAX = 512 << 20, /* the longest string; the parser of commands has the same limit */
 };
 
 /* Reads the number of a line. Returns false if the line is no number. */
@@ -32,7 +32,8 @@ static bool read_number(const unsigned char *line, size_t size, int64_t *number)
     return true;
 }
 
-/* Finds the end of the line that begins at `at`. Returns WHOLE with the bytes of the line. */
+/* Finds the end of the line that begins at `at`. If the whole line is there, returns WHOLE and
+ * stores the bytes of the line. */
 static enum elapse__wire_resp_scanned find_line(const unsigned char *bytes, size_t size, size_t at,
                                                 size_t *line_size)
 {
@@ -66,7 +67,8 @@ static enum elapse__wire_resp_scanned read_bytes(const unsigned char *bytes, siz
                : ELAPSE__WIRE_RESP_SCAN_BROKEN;
 }
 
-/* Reads the item with this head, whose number was read: an array, a map, a push, or bytes. */
+/* Reads an item that has a count in its head: an array, a map, a push, or bytes. The count was read
+ * before. */
 static enum elapse__wire_resp_scanned read_counted(unsigned char mark, const unsigned char *bytes,
                                                    size_t size, size_t *at,
                                                    struct elapse__wire_resp_item *item)
@@ -90,7 +92,7 @@ static enum elapse__wire_resp_scanned read_counted(unsigned char mark, const uns
     return ELAPSE__WIRE_RESP_SCAN_WHOLE;
 }
 
-/* Reads the item that begins with this whole line. */
+/* Reads the item that begins with this line, which is whole. */
 static enum elapse__wire_resp_scanned read_line(const unsigned char *line, size_t line_size,
                                                 const unsigned char *bytes, size_t size, size_t *at,
                                                 struct elapse__wire_resp_item *item)
@@ -177,7 +179,7 @@ enum elapse__wire_resp_scanned elapse__wire_resp_scan(struct elapse__wire_resp_s
         ELAPSE__ASSERT(scanner->depth == 0 || scanner->left[scanner->depth - 1] > 0);
         if (elements > 0 && scanner->depth == ELAPSE__WIRE_RESP_DEPTH_MAX)
             return ELAPSE__WIRE_RESP_SCAN_BROKEN;
-        scanner->at = at; /* a scanner that found the value broken finds it so again */
+        scanner->at = at; /* after BROKEN, the next scan returns BROKEN again */
         if (elements > 0) {
             scanner->left[scanner->depth++] = elements;
             continue;
@@ -215,11 +217,12 @@ void elapse__wire_resp_skip(const unsigned char *bytes, size_t size, size_t *at)
 
 size_t elapse__wire_resp_converted_max(size_t size)
 {
-    /* The null "_\r\n" becomes "$-1\r\n". No other item grows by a larger part. */
+    /* The null "_\r\n" becomes "$-1\r\n", and so grows by two thirds. No other item grows by a
+     * larger part. */
     return size + size / 3 * 2 + 1;
 }
 
-/* Writes the line of a word or an error, as it is. */
+/* Writes the line of a word or an error without a change. */
 static void write_line(struct elapse__wire_resp_writer *writer, char mark,
                        const struct elapse__wire_resp_item *item)
 {

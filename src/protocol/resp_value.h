@@ -1,14 +1,14 @@
 /*
- * Reads replies in RESP2 and RESP3, the protocol of Redis: finds where a reply ends, returns what
- * is in it, and writes it for a client of the other version. Of RESP3 it knows what Elapse writes:
- * no big numbers, doubles, sets and attributes.
+ * Reads replies in RESP2 and RESP3, the protocol of Redis. The functions find where a reply ends,
+ * return what is in it, and write it for a client of the other version. They know only the part of
+ * RESP3 that Elapse writes: no big numbers, doubles, sets and attributes.
  *
  *      bytes come --scan--> one value is whole --next, next, ...--> its items, the outer first
  *                                              --convert--> RESP2 or RESP3
  *
- * Scan and next copy and allocate nothing. A value that is nested deeper than
- * ELAPSE__WIRE_RESP_DEPTH_MAX, or has an array with more elements than
- * ELAPSE__WIRE_RESP_ELEMENTS_MAX, is broken: the bytes after it cannot be understood.
+ * Scan and next copy nothing and allocate nothing. A value is broken if it is nested deeper than
+ * ELAPSE__WIRE_RESP_DEPTH_MAX, or if it has an array with more elements than
+ * ELAPSE__WIRE_RESP_ELEMENTS_MAX. The bytes after a broken value cannot be understood.
  */
 #ifndef ELAPSE__WIRE_RESP_VALUE_H
 #define ELAPSE__WIRE_RESP_VALUE_H
@@ -20,8 +20,9 @@
 #include "resp_write.h"
 
 enum {
-    ELAPSE__WIRE_RESP_DEPTH_MAX = 8,         /* arrays within arrays */
-    ELAPSE__WIRE_RESP_ELEMENTS_MAX = 1 << 20 /* of one array; a map has two for each pair */
+    ELAPSE__WIRE_RESP_DEPTH_MAX = 8, /* how deep arrays may lie within arrays */
+    ELAPSE__WIRE_RESP_ELEMENTS_MAX =
+        1 << 20 /* the most elements of one array; a map has two elements for each pair */
 };
 
 enum elapse__wire_resp_kind {
@@ -40,8 +41,9 @@ enum elapse__wire_resp_kind {
 /* One item of a value: a value without parts, or the head of an array, a map or a push. */
 struct elapse__wire_resp_item {
     enum elapse__wire_resp_kind kind;
-    int64_t integer;            /* INTEGER: the number; ARRAY, PUSH: elements; MAP: pairs */
-    const unsigned char *bytes; /* of WORD, ERROR and BYTES; they lie in the caller's bytes */
+    int64_t integer; /* INTEGER: the number; ARRAY, PUSH: elements; MAP: pairs */
+    const unsigned char
+        *bytes; /* WORD, ERROR, BYTES: the bytes, which lie in those of the caller */
     size_t size;
 };
 
@@ -53,13 +55,14 @@ enum elapse__wire_resp_scanned {
 
 /* The fields are private. A new scanner is all zeros. */
 struct elapse__wire_resp_scanner {
-    size_t at; /* items up to here are whole */
+    size_t at; /* the items up to this place are whole */
     uint32_t depth;
     uint32_t left[ELAPSE__WIRE_RESP_DEPTH_MAX];
 };
 
-/* Reads on. `bytes` begin where the value begins. They may lie elsewhere than at the last call. If
- * it returns WHOLE, `*end` is the size of the value, and the scanner is as new. */
+/* Goes on reading a value. `bytes` must begin where the value begins. The address of the bytes may
+ * differ from that of the last call. If the function returns WHOLE, `*end` is the size of the
+ * value, and the scanner is as a new one. */
 enum elapse__wire_resp_scanned elapse__wire_resp_scan(struct elapse__wire_resp_scanner *scanner,
                                                       const unsigned char *bytes, size_t size,
                                                       size_t *end);
@@ -72,7 +75,7 @@ struct elapse__wire_resp_item elapse__wire_resp_next(const unsigned char *bytes,
 /* Steps over a whole value. */
 void elapse__wire_resp_skip(const unsigned char *bytes, size_t size, size_t *at);
 
-/* Writes a whole value in the version of the writer. It takes at most
+/* Writes a whole value in the version of the writer. The written value has at most
  * elapse__wire_resp_converted_max bytes. */
 void elapse__wire_resp_convert(struct elapse__wire_resp_writer *writer, const unsigned char *bytes,
                                size_t size);
