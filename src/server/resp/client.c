@@ -62,9 +62,10 @@ enum elapse__session_step elapse__resp_reset(const struct elapse__resp_call *cal
     return ELAPSE__STEP_RAN;
 }
 
-/* ---- who it is ---- */
+/* ---- who the client is ---- */
 
-/* Tries a user and a password. If they are wrong, replies with the error and returns false. */
+/* Logs the client in with a user and a password. If they are wrong, replies with the error and
+ * returns false. */
 static bool authenticate(const struct elapse__resp_call *call,
                          struct elapse__wire_resp_argument user,
                          struct elapse__wire_resp_argument password)
@@ -99,7 +100,7 @@ enum elapse__session_step elapse__resp_auth(const struct elapse__resp_call *call
     return ELAPSE__STEP_RAN;
 }
 
-/* Keeps the name of a client. If the name is wrong, replies with the error and returns false. */
+/* Stores the name of the client. If the name is wrong, replies with the error and returns false. */
 static bool set_name(const struct elapse__resp_call *call, struct elapse__wire_resp_argument name)
 {
     bool fits = name.size <= ELAPSE__RESP_CLIENT_NAME_MAX;
@@ -143,8 +144,8 @@ static void reply_hello(const struct elapse__resp_call *call)
     elapse__resp_end(call->connection, &writer);
 }
 
-/* Reads [version [AUTH user password] [SETNAME name]], and obeys these arguments. If one of them is
- * wrong, replies with the error and returns false. */
+/* Reads the arguments of HELLO, [version [AUTH user password] [SETNAME name]], and does what they
+ * say. If one of them is wrong, replies with the error and returns false. */
 static bool greet(const struct elapse__resp_call *call)
 {
     static const struct elapse__wire_resp_option options[] = {{"AUTH", 2}, {"SETNAME", 1}};
@@ -243,7 +244,8 @@ enum elapse__session_step elapse__resp_config(const struct elapse__resp_call *ca
     return ELAPSE__STEP_RAN;
 }
 
-/* Moves the clock forward. Returns false, after an error, if it cannot be moved. */
+/* Moves the test clock forward. If the clock cannot be moved, replies with an error and returns
+ * false. */
 static bool advance_clock(const struct elapse__resp_call *call, uint64_t *advanced_ms)
 {
     static const struct elapse__wire_resp_option option = {"ADVANCE", 1};
@@ -267,11 +269,12 @@ static bool advance_clock(const struct elapse__resp_call *call, uint64_t *advanc
     return false;
 }
 
-/* With ADVANCE, the answer leaves when all that is due by the new time has happened: the steps are
+/* Runs CLOCK. With ADVANCE, the answer leaves when everything that is due by the new time has
+ * happened. The steps are these:
  *
  *      the clock is moved --> the next turn reads it --> nothing is due any more --> the answer
  *
- * so that a client whose clock was moved never finds a job as it was before. */
+ * So a client that has moved the clock never finds a job as it was before. */
 enum elapse__session_step elapse__resp_clock(const struct elapse__resp_call *call)
 {
     struct elapse__resp_session *session = call->session;
@@ -319,7 +322,7 @@ enum elapse__session_step elapse__resp_info(const struct elapse__resp_call *call
 
     elapse__server_statistics(elapse__session_server(call->connection),
                               elapse__session_now(call->connection), &server);
-    /* The version of Redis that clients may take this server for. */
+    /* Clients of Redis read this version. They may treat this server as a Redis of that version. */
     append(&information, "# Server\r\nredis_version:7.0.0\r\nredis_mode:standalone\r\n"
                          "elapse_version:" ELAPSE_VERSION_TEXT "\r\n");
     append_number(&information,

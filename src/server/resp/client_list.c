@@ -1,7 +1,8 @@
 /*
- * Runs CLIENT LIST: a line for each connection, with what its name holds. Leases have the name of
- * their holder and no connection, because they outlive it. So connections that share a name share
- * a line's leases: the first of them shows all.
+ * Runs CLIENT LIST. The reply has a line for each connection. A line shows the leases that the name
+ * of the connection holds. A lease belongs to a name and not to a connection, because it outlives
+ * the connection. So if several connections have one name, the line of the first shows all leases
+ * of the name.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 #include "reply.h"
 
 enum {
-    LINE_BYTES = 4096, /* a name, an address, and the longest tubes with each byte escaped */
+    LINE_BYTES = 4096, /* room for a name, an address, and the longest tubes with escapes */
     COST = 125,        /* a slice takes as long as this many short commands */
 };
 
@@ -36,8 +37,8 @@ static void add_number(struct line *line, const char *name, uint64_t number)
     line->size += elapse__decimal_write(line->text + line->size, number);
 }
 
-/* Adds a name. A byte that would end the name, or that is no visible character of ASCII, is written
- * as %XX. */
+/* Adds a name to the line. A byte is written as %XX if it would end the name, or if it is no
+ * visible character of ASCII. */
 static void add_name(struct line *line, struct elapse__queue_text name)
 {
     static const char digits[] = "0123456789ABCDEF";
@@ -62,13 +63,14 @@ struct listing {
     uint32_t count;
 };
 
-/* Writes a line. What a name holds is written once, and then taken out. */
+/* Writes a line. The leases of a name are taken out of the list when they are written, so they are
+ * written once. */
 static void reply_line(struct listing *listing, uint64_t number, const char *address,
                        struct elapse__queue_text name, struct elapse__queue_holding *holding)
 {
     struct line line = {.size = 0};
     struct elapse__queue_text text = {address, (uint32_t)strlen(address)};
-    /* Who has given no name has the address in its place. */
+    /* A client that has given no name has its address as its name. */
     if (name.size > 0 && name.size == text.size && memcmp(name.bytes, address, text.size) == 0)
         name.size = 0;
     add_number(&line, "id=", number);
@@ -100,8 +102,8 @@ static void reply_client(void *argument, const struct elapse__client_facts *fact
                holds ? &listing->holdings[facts->name] : &nothing);
 }
 
-/* Writes the lines of those that hold leases, and have no connection: they work over HTTP, or have
- * gone. */
+/* Writes the lines of names that hold leases and have no connection. Such a client works over HTTP,
+ * or its connection has ended. */
 static void reply_others(struct listing *listing)
 {
     for (uint32_t name = 0; name < listing->count; name++)
@@ -110,7 +112,7 @@ static void reply_others(struct listing *listing)
                        &listing->holdings[name]);
 }
 
-/* Puts the head of a text of bytes before what was written. */
+/* Puts the head of the string before the lines, which are its bytes. */
 static void end_text(const struct elapse__resp_call *call)
 {
     unsigned char head[ELAPSE__WIRE_RESP_FRAME_MAX];
@@ -123,7 +125,7 @@ static void end_text(const struct elapse__resp_call *call)
     head[digits++] = '\n';
     char *room = elapse__reply_begin(call->connection, digits + 2);
     if (room == NULL)
-        return; /* the connection ends */
+        return; /* there is no memory, so the connection ends */
     room[0] = room[1] = 0;
     elapse__reply_end(call->connection, digits + 2);
     char *reply = elapse__reply_at(call->connection);

@@ -6,10 +6,12 @@
 
 #include "resp.h"
 
-/* Returns the command of this name, whatever the case of its letters; NULL: there is none. */
+/* Returns the command with this name, whatever the case of the letters. Returns NULL if there is no
+ * such command. */
 const struct elapse__resp_command *elapse__resp_find(struct elapse__wire_resp_argument name);
 
-/* Returns command number `place`, from 0; NULL at the end. For tests. */
+/* Returns the command with the number `place`. The numbers begin at 0. Returns NULL after the last
+ * command. Only tests call this function. */
 const struct elapse__resp_command *elapse__resp_command_at(unsigned place);
 
 /* ---- the functions: the column `run` of the table ---- */

@@ -11,28 +11,28 @@
 #include "reply.h"
 
 enum {
-    LIST_NAMES = 100,           /* jobs of one LIST with KEYS or BODY in no order, at most */
-    LIST_NAMES_BYTES = 1 << 20, /* bytes of the bodies, which are read with the names */
+    LIST_NAMES = 100,           /* the most jobs of one LIST with KEYS or BODY that has no order */
+    LIST_NAMES_BYTES = 1 << 20, /* the most bytes of bodies, which are read with the texts */
     LIST_BATCH = 32,
     LIST_COST = 500,       /* a LIST takes as long as this many short commands */
     FIND_PLACES = 1 << 14, /* places of tubes that one FIND looks at */
     FIND_COUNT = 100,
 };
 
-/* What a LIST says. */
+/* The arguments of a LIST. */
 struct list {
     struct elapse__queue_filter filter;
     bool in_order;
-    enum elapse__queue_order order; /* in_order */
-    bool reads;                     /* KEYS or BODY */
-    uint32_t body_bytes;            /* BODY; 0: none */
+    enum elapse__queue_order order; /* the order, if `in_order` is true */
+    bool reads;                     /* the LIST has KEYS or BODY */
+    uint32_t body_bytes; /* how many bytes of each body BODY shows; 0: there is no BODY */
     uint32_t cursor;
     uint32_t count;
 };
 
 /* ---- jobs without their texts ---- */
 
-/* Lists one batch of at most `most` jobs. Returns how many. */
+/* Replies with the next jobs, but at most `most`. Returns how many jobs there were. */
 static uint32_t list_batch(const struct elapse__resp_call *call,
                            const struct elapse__queue_filter *filter, uint32_t *cursor,
                            uint32_t most)
@@ -49,8 +49,8 @@ static uint32_t list_batch(const struct elapse__resp_call *call,
     return listed;
 }
 
-/* Finds up to `most` jobs, but stops when their bodies have LIST_NAMES_BYTES together. Returns how
- * many. */
+/* Finds up to `most` jobs, but stops when the bodies of these jobs have LIST_NAMES_BYTES bytes
+ * together. Returns how many jobs were found. */
 static uint32_t find_named(const struct elapse__resp_call *call,
                            const struct elapse__queue_filter *filter, uint32_t *cursor,
                            struct elapse__queue_view *views, uint32_t most)
@@ -75,7 +75,7 @@ static uint32_t find_named(const struct elapse__resp_call *call,
     return found;
 }
 
-/* Lists jobs without their texts. */
+/* Replies with jobs without their texts. */
 static void list_views(const struct elapse__resp_call *call, struct list *list)
 {
     uint32_t listed = 0;
@@ -91,7 +91,7 @@ static void list_views(const struct elapse__resp_call *call, struct list *list)
     elapse__resp_end_page(call, list->cursor, listed);
 }
 
-/* ---- jobs with texts, which lie on the disk: the core reads each job by a look of its own ---- */
+/* ---- jobs with texts: texts lie on the disk, and the core reads each job by itself ---- */
 
 static uint64_t context_of(const struct elapse__resp_call *call, const struct list *list)
 {
@@ -101,7 +101,8 @@ static uint64_t context_of(const struct elapse__resp_call *call, const struct li
            (uint64_t)list->body_bytes << ELAPSE__RESP_CONTEXT_BODY_SHIFT;
 }
 
-/* Returns what the first of `count` items adds to its context. */
+/* Returns the bits that the first of `count` items has in its context: they say that the head of
+ * the list comes before the item. */
 static uint64_t head_of(uint32_t count, uint32_t cursor)
 {
     return ELAPSE__RESP_CONTEXT_FIRST | (uint64_t)count << ELAPSE__RESP_CONTEXT_COUNT_SHIFT |
@@ -125,7 +126,8 @@ static void list_texts(const struct elapse__resp_call *call, struct list *list)
 
 /* ---- SOONEST and NEWEST ---- */
 
-/* Looks up a job that was found. Returns false if it has left its state meanwhile. */
+/* Looks up a job that was found before. Returns false if the job is no longer in the state that the
+ * LIST asks for. */
 static bool look_again(const struct elapse__resp_call *call, const struct list *list, uint64_t id,
                        struct elapse__queue_view *view)
 {
@@ -135,8 +137,9 @@ static bool look_again(const struct elapse__resp_call *call, const struct list *
            view->state == list->filter.state;
 }
 
-/* Leaves out the jobs that have left their state; with texts, also those that come when the bodies
- * have LIST_NAMES_BYTES together. */
+/* Leaves out the jobs that are no longer in the state that the LIST asks for. A LIST with texts
+ * ends when its bodies have LIST_NAMES_BYTES bytes together, and the jobs after that are left out
+ * too. */
 static void keep_shown(const struct elapse__resp_call *call, const struct list *list,
                        struct elapse__queue_first *first)
 {
@@ -215,8 +218,8 @@ static const struct elapse__wire_resp_option list_options[OPTIONS] = {
     [BODY] = {"BODY", 1},           [STATE] = {"STATE", 1},     [TAG] = {"TAG", 1},
     [RECURRING] = {"RECURRING", 0}, [SOONEST] = {"SOONEST", 0}, [NEWEST] = {"NEWEST", 0}};
 
-/* Reads SOONEST or NEWEST. If it does not fit the other options, replies with an error and returns
- * false. */
+/* Reads the option SOONEST or NEWEST. If the option does not fit the other options, replies with an
+ * error and returns false. */
 static bool read_order(const struct elapse__resp_call *call, const uint32_t *places,
                        struct list *list)
 {

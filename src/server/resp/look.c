@@ -1,5 +1,5 @@
 /*
- * Runs the commands that show one job, or counts.
+ * Runs the commands that show one job, and STATS, which shows counts.
  */
 #include <string.h>
 
@@ -15,12 +15,12 @@ enum {
     BEGINNING_PAIRS = ELAPSE__JOB_BEGINNING(ELAPSE__RESP_COUNT_ROW),
 };
 
-/* Writes the name and the value of a field of `from`. */
+/* Writes the name and the value of one field of the struct `from`. */
 #define WRITE(field, name, kind)                \
     elapse__wire_resp_write_text(writer, name); \
     ELAPSE__RESP_WRITE_##kind(writer, from->field);
 
-/* Write TEXT_PAIRS names and values, or NAME_PAIRS. */
+/* The first function writes TEXT_PAIRS names and values. The second writes NAME_PAIRS. */
 static void write_texts(struct elapse__wire_resp_writer *writer,
                         const struct elapse__engine_job *from)
 {
@@ -36,10 +36,10 @@ static void write_names(struct elapse__wire_resp_writer *writer,
 /* The beginning of a body, for LIST with BODY. */
 struct beginning {
     struct elapse__queue_text body;
-    uint64_t body_bytes; /* of the whole */
+    uint64_t body_bytes; /* the size of the whole body */
 };
 
-/* Writes BEGINNING_PAIRS names and values. */
+/* Writes the beginning of a body as BEGINNING_PAIRS names and values. */
 static void write_beginning(struct elapse__wire_resp_writer *writer, const struct beginning *from)
 {
     ELAPSE__JOB_BEGINNING(WRITE)
@@ -83,7 +83,7 @@ void elapse__resp_looked(struct elapse__connection *connection, uint64_t context
     elapse__resp_end(connection, &writer);
 }
 
-/* Replies with the job that was found, or says that there is none. */
+/* Replies with the job that was found, or with an error if there is none. */
 static enum elapse__session_step show(const struct elapse__resp_call *call,
                                       enum elapse__queue_result result,
                                       const struct elapse__queue_view *view)
@@ -128,7 +128,7 @@ enum {
     TUBE_PAIRS = ELAPSE__TUBE_STATISTICS(ELAPSE__RESP_COUNT_ROW),
     SERVER_PAIRS = ELAPSE__SERVER_STATISTICS(ELAPSE__RESP_COUNT_ROW)
         ELAPSE__JOURNAL_STATISTICS(ELAPSE__RESP_COUNT_ROW),
-    /* A pair has three frames at most: the size of its name, the name, and the count. */
+    /* A pair takes at most three frames: the size of its name, the name, and the count. */
     STATS_BYTES = (JOBS_PAIRS + SERVER_PAIRS + 2) * 3 * ELAPSE__WIRE_RESP_FRAME_MAX,
 };
 

@@ -85,7 +85,8 @@ bool elapse__resp_read_duration(const struct elapse__resp_call *call, uint32_t p
     return refuse_duration(call, place, fault);
 }
 
-/* A lease is "<life>-<number>". */
+/* Reads a lease, which is written as "<life>-<number>". Returns false if the argument is no lease.
+ */
 static bool read_lease(struct elapse__wire_resp_argument argument,
                        struct elapse__queue_lease *lease)
 {

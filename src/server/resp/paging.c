@@ -17,7 +17,7 @@ _Static_assert(JOB_PAIRS * 3 * ELAPSE__WIRE_RESP_FRAME_MAX < ELAPSE__RESP_JOB_BY
 
 const uint32_t elapse__resp_job_pairs = JOB_PAIRS;
 
-/* Writes the name and the value of a field of `from`. */
+/* Writes the name and the value of one field of the struct `from`. */
 #define WRITE(field, name, kind)                \
     elapse__wire_resp_write_text(writer, name); \
     ELAPSE__RESP_WRITE_##kind(writer, from->field);
@@ -28,7 +28,8 @@ const uint32_t elapse__resp_job_pairs = JOB_PAIRS;
 #define ELAPSE__RESP_WRITE_DUE(writer, value)    write_time(writer, from, value)
 #define ELAPSE__RESP_WRITE_LEFT(writer, value)   write_time(writer, from, (int64_t)(value))
 
-/* Writes when a job is due, or how long it has to wait until then; null if it has no due time. */
+/* Writes when a job is due, or how long the job has to wait until then. Writes null if the job has
+ * no due time. */
 static void write_time(struct elapse__wire_resp_writer *writer,
                        const struct elapse__queue_view *view, int64_t value)
 {
@@ -38,7 +39,7 @@ static void write_time(struct elapse__wire_resp_writer *writer,
         elapse__wire_resp_write_null(writer);
 }
 
-/* Writes why a job is buried; null if it is not. */
+/* Writes why a job is buried. Writes null if the job is not buried. */
 static void write_reason(struct elapse__wire_resp_writer *writer,
                          const struct elapse__queue_view *view)
 {
@@ -83,7 +84,7 @@ void elapse__resp_end_page(const struct elapse__resp_call *call, uint32_t cursor
     size_t size = elapse__reply_size(call->connection);
 
     if (size < HEAD_BYTES)
-        return; /* there was no memory: the connection ends */
+        return; /* there is no memory, so the connection ends */
     elapse__wire_resp_write_array(&writer, 2);
     elapse__wire_resp_write_integer(&writer, cursor);
     elapse__wire_resp_write_array(&writer, items);

@@ -13,7 +13,7 @@ static bool refuse(const struct elapse__resp_call *call, const char *text)
     return false;
 }
 
-/* Reads a whole number, if the option was given. */
+/* Reads a whole number if the option was given. */
 static bool read_number(const struct elapse__resp_call *call, uint32_t place, uint32_t *number)
 {
     uint64_t value = *number;
@@ -31,7 +31,7 @@ static bool read_duration(const struct elapse__resp_call *call, uint32_t place,
     return place == 0 || elapse__resp_read_duration(call, place, duration_ms);
 }
 
-/* Reads when the job is due. */
+/* Reads the options that say when the job is due. */
 static bool read_when(const struct elapse__resp_call *call, const uint32_t *places,
                       struct elapse__queue_put *put)
 {
@@ -63,8 +63,8 @@ static bool read_when(const struct elapse__resp_call *call, const uint32_t *plac
     return true;
 }
 
-/* Reads how many arrivals the job waits for. A put of such a job that is sent again must not begin
- * the count anew: without IFKEY the job that has the key stays. */
+/* Reads for how many arrivals the job waits. If a client sends the put of such a job again, the
+ * count must not begin anew. So without IFKEY the job that has the key stays. */
 static bool read_await(const struct elapse__resp_call *call, const uint32_t *places,
                        struct elapse__queue_put *put)
 {
@@ -81,7 +81,7 @@ static bool read_await(const struct elapse__resp_call *call, const uint32_t *pla
     return true;
 }
 
-/* Reads what happens if the key is taken. */
+/* Reads what happens if another job has the key. */
 static bool read_if_key(const struct elapse__resp_call *call, const uint32_t *places,
                         struct elapse__queue_put *put)
 {
@@ -135,8 +135,8 @@ static bool read_token(const struct elapse__resp_call *call, const uint32_t *pla
            (put->token_life_ms > 0 || refuse(call, "ERR a token lives from 1 s to 10 min"));
 }
 
-/* Reads after how many failed hand-outs the job is buried. The option has two names, ATTEMPTS and
- * RETRY. */
+/* Reads the number of failed hand-outs after which the job is buried. The option has two names,
+ * ATTEMPTS and RETRY. */
 static bool read_attempts(const struct elapse__resp_call *call, const uint32_t *places,
                           struct elapse__queue_put *put)
 {
@@ -191,7 +191,8 @@ static bool read_put(const struct elapse__resp_call *call, struct elapse__queue_
            read_work(call, places, put);
 }
 
-/* Sums up the puts into the same tube that come before in the transaction, if there is one. */
+/* Adds up the puts into the same tube that come before this one in its transaction. Returns zeros
+ * if there is no transaction. */
 static struct elapse__server_puts puts_before(const struct elapse__resp_call *call,
                                               struct elapse__queue_text tube)
 {
@@ -210,7 +211,7 @@ static struct elapse__server_puts puts_before(const struct elapse__resp_call *ca
     return before;
 }
 
-/* Returns why this put is refused, NULL if it may run. */
+/* Returns why this put is refused, or NULL if it may run. */
 static const char *refusal(const struct elapse__resp_call *call,
                            const struct elapse__queue_put *put)
 {

@@ -153,7 +153,7 @@ elapse__resp_reply_error(struct elapse__connection *connection, const char *text
     return ELAPSE__STEP_RAN;
 }
 
-/* The words of results that are no errors. */
+/* The words of the results that are no errors. */
 static const char *const words[] = {
     [ELAPSE__QUEUE_OK] = "ok",
     [ELAPSE__QUEUE_SCHEDULED] = "scheduled",

@@ -1,5 +1,5 @@
 /*
- * The native protocol: the commands of docs/protocol.md, in RESP. This header has its types.
+ * The types of the native protocol, which is the commands of docs/protocol.md in RESP.
  *
  *      bytes --> resp_parse --> arguments --> commands.c: which command --> its function
  *                                                                              |
@@ -7,25 +7,25 @@
  *
  * Each file calls only files below it:
  *
- *   session.c   a connection: parsing, who it is, which function
- *   transaction.c  (transaction.h) MULTI, EXEC and what is between
- *   commands.c  (commands.h) the table of commands, and COMMAND, which tells it
+ *     session.c   the session of a connection: parses commands and calls their functions
+ *   transaction.c  (transaction.h) MULTI, EXEC and the commands between them
+ *   commands.c  (commands.h) the table of commands, and COMMAND, which shows the table
  *   put.c       PUT
  *   change.c    commands that change jobs by name
- *   work.c      commands of workers
+ *     work.c      the commands of workers
  *   look.c      LOOKUP, LOOKUPID and STATS
  *   list.c      LIST, RECURRING and FIND
  *   tubes.c     TUBES and GROUPS
- *   client.c    what clients expect of a server of this protocol
+ *     client.c    the commands that clients of Redis send when they connect
  *   paging.c    (paging.h) pages of jobs and tubes
  *   client_list.c  CLIENT LIST
  *   options.c   (options.h) reads numbers, ids, times, durations and options out of arguments
  *   rights.c    (rights.h) what a user may do
  *   reply.c     (reply.h) replies: words, errors, frames, values
  *
- * A command that has many parts (keys, jobs, slices of a long pass) keeps in its session how many
- * are done, because it may be called again with the same arguments. All arguments are checked
- * before the first part is done.
+ * A command may have many parts: keys, jobs, or slices of a long pass. The session keeps how many
+ * parts are done, because the function of the command may be called again with the same arguments.
+ * All arguments are checked before the first part is done.
  */
 #ifndef ELAPSE__RESP_H
 #define ELAPSE__RESP_H
@@ -45,41 +45,41 @@ enum {
     ELAPSE__RESP_COUNT_MAX = 1000, /* the greatest COUNT of any command */
     ELAPSE__RESP_LIST_COUNT = 100, /* the default of COUNT of LIST */
     ELAPSE__RESP_CLIENT_NAME_MAX = 64,
-    ELAPSE__RESP_PARTS_A_STEP = 128, /* keys, ids or leases that one step works on */
+    ELAPSE__RESP_PARTS_A_STEP = 128, /* how many keys, ids or leases one step works on */
     ELAPSE__RESP_ERROR_MAX = 480,    /* room for any error */
 };
 
-/* A connection's own state. */
+/* The state of a connection. */
 struct elapse__resp_session {
     struct elapse__wire_resp_parser parser;
     bool resp3;                  /* the client has said HELLO 3 */
-    bool known;                  /* the client has said AUTH, or nobody has to */
-    struct elapse__identity who; /* with `known`: who the client is */
+    bool known;                  /* the client has said AUTH, or no client has to */
+    struct elapse__identity who; /* who the client is, if `known` is true */
     bool said_retry; /* the client has used the old name of ATTEMPTS, and the log knows */
-    /* The command that was begun and comes again; all 0 between commands. */
-    uint32_t done;                          /* parts of the command that are done */
-    uint32_t cursor;                        /* of a pass over the jobs */
-    uint64_t counts[2];                     /* jobs that the pass has found */
+    /* The state of a command that was begun and is not done. All of it is 0 between commands. */
+    uint32_t done;                          /* how many parts of the command are done */
+    uint32_t cursor;                        /* the cursor of a pass over the jobs */
+    uint64_t counts[2];                     /* how many jobs the pass has found */
     struct elapse__queue_kick *kick;        /* a KICK under way */
     struct elapse__queue_first *first;      /* a LIST with SOONEST under way */
     struct elapse__queue_holding *holdings; /* a CLIENT LIST under way */
     uint32_t holding_count;
-    struct elapse__resp_transaction *transaction; /* between MULTI and EXEC; otherwise NULL */
+    struct elapse__resp_transaction *transaction; /* NULL except between MULTI and EXEC */
     uint8_t name_size;
-    char name[ELAPSE__RESP_CLIENT_NAME_MAX]; /* CLIENT SETNAME */
+    char name[ELAPSE__RESP_CLIENT_NAME_MAX]; /* the name that CLIENT SETNAME gave */
 };
 
-/* A pass over the commands of a transaction. The function of a command does not change the queue
- * then: the first passes stop it at the point where it would, and the last one gives it the answers
- * of changes that were made. */
+/* A pass over the commands of a transaction. During a pass the function of a command does not
+ * change the queue. The first passes stop the function at the point where it would change the
+ * queue. The last pass gives the function the answers of changes that were made. */
 struct elapse__resp_pass {
     enum {
-        ELAPSE__RESP_COUNTS,   /* how many changes a command has, and how many bytes they take */
-        ELAPSE__RESP_COLLECTS, /* the changes */
-        ELAPSE__RESP_REPLIES,  /* with the answers */
+        ELAPSE__RESP_COUNTS,   /* counts the changes of a command, and the bytes of their records */
+        ELAPSE__RESP_COLLECTS, /* collects the changes */
+        ELAPSE__RESP_REPLIES,  /* replies with the answers */
     } kind;
-    uint32_t count; /* changes up to now */
-    uint64_t bytes; /* COUNTS: of their records, at most */
+    uint32_t count; /* the number of changes up to now */
+    uint64_t bytes; /* COUNTS: the most bytes that their records take */
     struct elapse__queue_change *changes;
     const struct elapse__queue_answer *answers;
 };
@@ -89,10 +89,11 @@ struct elapse__resp_call {
     struct elapse__connection *connection;
     struct elapse__resp_session *session;
     const struct elapse__resp_command *command;
-    const struct elapse__user *user;                    /* NULL: may do everything */
-    const struct elapse__wire_resp_argument *arguments; /* the first one is the command's name */
+    const struct elapse__user *user; /* NULL: the client may do everything */
+    const struct elapse__wire_resp_argument
+        *arguments; /* the first one is the name of the command */
     uint32_t count;
-    struct elapse__resp_pass *pass; /* NULL: it runs */
+    struct elapse__resp_pass *pass; /* NULL: the command runs */
 };
 
 typedef enum elapse__session_step elapse__resp_function(const struct elapse__resp_call *call);
@@ -104,36 +105,39 @@ enum elapse__resp_flag {
     ELAPSE__RESP_READS = 1 << 1,
     ELAPSE__RESP_BLOCKS = 1 << 2,
     ELAPSE__RESP_FAST = 1 << 3,
-    ELAPSE__RESP_NO_AUTH = 1 << 4,  /* may be said before AUTH */
-    ELAPSE__RESP_QUEUES = 1 << 5,   /* between MULTI and EXEC it waits for EXEC */
-    ELAPSE__RESP_CONTROLS = 1 << 6, /* between MULTI and EXEC it runs at once */
+    ELAPSE__RESP_NO_AUTH = 1 << 4,  /* a client may send the command before AUTH */
+    ELAPSE__RESP_QUEUES = 1 << 5,   /* between MULTI and EXEC the command waits for EXEC */
+    ELAPSE__RESP_CONTROLS = 1 << 6, /* between MULTI and EXEC the command runs at once */
 };
 
 struct elapse__resp_command {
-    char name[16]; /* in capitals, and zeros */
+    char name[16]; /* the name in capitals; the rest is zeros */
     elapse__resp_function *run;
-    int arity; /* number of arguments, with the name; negative: at least -arity */
+    int arity; /* the number of arguments with the name; negative: at least -arity */
     uint8_t flags;
-    uint8_t verb;        /* enum elapse__server_verb, for the statistics */
+    uint8_t verb;        /* an enum elapse__server_verb, for the statistics */
     const char *group;   /* jobs, workers, look, connection, server */
-    const char *syntax;  /* of the arguments */
+    const char *syntax;  /* the syntax of the arguments */
     const char *summary; /* one sentence, without a full stop */
 };
 
 /* ---- what `context` says to the functions that format ---- */
 
 enum {
-    ELAPSE__RESP_CONTEXT_RESP3 = 1 << 0,   /* the version when the command ran */
-    ELAPSE__RESP_CONTEXT_LOOK = 1 << 1,    /* LOOKUP; otherwise RESERVE */
+    ELAPSE__RESP_CONTEXT_RESP3 = 1 << 0,   /* the client had said HELLO 3 when the command ran */
+    ELAPSE__RESP_CONTEXT_LOOK = 1 << 1,    /* set: LOOKUP; not set: RESERVE */
     ELAPSE__RESP_CONTEXT_DETAILS = 1 << 2, /* RESERVE with DETAILS */
     ELAPSE__RESP_CONTEXT_ITEM = 1 << 3,    /* with LOOK: one job of LIST with KEYS */
-    /* With ITEM: the job is the first one of the list, and the head of the list comes before it. */
+    /* With ITEM: the job is the first one of the list. The head of the list comes before the job.
+     */
     ELAPSE__RESP_CONTEXT_FIRST = 1 << 4,
-    /* With ITEM: how many bytes of the body LIST shows, of 11 bits; 0: no BODY. */
+    /* With ITEM: the place of a number of 11 bits. It says how many bytes of the body LIST shows;
+       0: there is no BODY. */
     ELAPSE__RESP_CONTEXT_BODY_SHIFT = 5,
     ELAPSE__RESP_BODY_MASK = (1 << 11) - 1,
     ELAPSE__RESP_BODY_MAX = 1024,
-    /* Where the head is, with FIRST: the number of items, of 16 bits, and the cursor, of 32. */
+    /* With FIRST: the place of the head of the list. The head is the number of items in 16 bits,
+       and the cursor in 32 bits. */
     ELAPSE__RESP_CONTEXT_COUNT_SHIFT = 16,
     ELAPSE__RESP_CONTEXT_CURSOR_SHIFT = 32,
 };

@@ -2,7 +2,8 @@
 
 #include "reply.h"
 
-/* Takes AS and a name off the front of a command that came from a node. */
+/* Takes AS and the name of a user off the front of a command that came from a node. The command
+ * then runs as this user. */
 static void take_named_user(struct elapse__resp_call *call)
 {
     struct elapse__wire_resp_argument name = call->arguments[1];
@@ -60,6 +61,6 @@ bool elapse__resp_may_see(const struct elapse__resp_call *call, uint64_t id)
                                  elapse__session_now(call->connection), id,
                                  &view) == ELAPSE__QUEUE_GONE)
         return true;
-    /* A job that is cancelled and still in a worker's hands is found, too. */
+    /* The look-up also finds a cancelled job that a worker still has. */
     return elapse__user_may(call->user, rule->right, view.tube.bytes, view.tube.size);
 }

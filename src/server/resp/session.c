@@ -1,5 +1,6 @@
 /*
- * A connection that speaks RESP: takes commands apart, finds their functions, and calls them.
+ * The session of a connection that speaks RESP. It parses the commands, finds their functions, and
+ * calls these.
  */
 #include <stdlib.h>
 
@@ -23,7 +24,7 @@ static bool begin(struct elapse__connection *connection)
     return true;
 }
 
-/* Forgets the command that was under way. */
+/* Forgets the command that is under way. */
 static void forget(struct elapse__connection *connection)
 {
     struct elapse__resp_session *session = elapse__session(connection);
@@ -44,7 +45,7 @@ static void forget(struct elapse__connection *connection)
     session->kick = NULL;
 }
 
-/* Releases what the session has. */
+/* Releases everything that the session has allocated. */
 static void end(struct elapse__connection *connection)
 {
     forget(connection);
@@ -86,7 +87,8 @@ static enum elapse__session_step run_call(struct elapse__resp_call *call)
     if (arity >= 0 ? call->count != (uint32_t)arity : call->count < (uint32_t)-arity)
         return refuse_arity(call);
     bool controls = (call->command->flags & ELAPSE__RESP_CONTROLS) != 0;
-    /* A client whose password is gone may say AUTH again. Its transaction is spoiled by then. */
+    /* If the password of a client is no longer valid, the client may say AUTH again. Its
+     * transaction is spoiled by then. */
     bool says_auth = !call->session->known && (call->command->flags & ELAPSE__RESP_NO_AUTH) != 0;
     if (call->session->transaction != NULL && says_auth)
         elapse__resp_spoil(call->connection);
@@ -135,8 +137,8 @@ static enum elapse__session_step run(struct elapse__connection *connection, cons
     *used = parsed.consumed;
     switch (parsed.outcome) {
     case ELAPSE__WIRE_RESP_MORE:
-        /* The consumed bytes belong to a command that will be refused. The reply comes after its
-         * last byte. */
+        /* The consumed bytes belong to a command that will be refused. The reply comes after the
+         * last byte of that command. */
         if (parsed.consumed > 0)
             return ELAPSE__STEP_RAN;
         elapse__session_need(connection, parsed.wanted);

@@ -9,19 +9,19 @@
 #include "rights.h"
 
 struct elapse__resp_transaction {
-    struct elapse__buffer bytes; /* of each command a struct kept_command, and its arguments */
-    uint32_t count;              /* commands */
-    uint32_t parts;              /* changes, and commands that change nothing */
-    uint64_t record_bytes;       /* of all changes, at most */
-    const char *spoiled;         /* why EXEC will do nothing; NULL: it will do all */
+    struct elapse__buffer bytes; /* for each command: a struct kept_command, and the arguments */
+    uint32_t count;              /* how many commands are kept */
+    uint32_t parts;              /* the number of changes and of commands that change nothing */
+    uint64_t record_bytes;       /* the most bytes that the records of all changes take */
+    const char *spoiled;         /* why EXEC will do nothing; NULL: EXEC will do all commands */
 };
 
 struct kept_command {
     const struct elapse__resp_command *command;
-    uint32_t count; /* arguments: the size of each in four bytes, and its bytes */
+    uint32_t count; /* how many arguments follow: for each its size in four bytes, and its bytes */
 };
 
-/* The commands of a transaction, which are read one after another. */
+/* Reads the commands of a transaction, one after another. */
 struct reader {
     const uint8_t *next;
     uint32_t left; /* commands */
@@ -32,8 +32,8 @@ struct reader {
 
 #define EXECABORT "EXECABORT Transaction discarded because of previous errors."
 
-/* The transaction of a MULTI that was refused, of all connections. Clients send the commands behind
- * MULTI without waiting for its reply: none of these commands may run by itself. */
+/* The transaction of every connection whose MULTI was refused. Clients send the commands after
+ * MULTI without waiting for its reply, and none of these commands may run by itself. */
 static struct elapse__resp_transaction refused = {.spoiled = EXECABORT};
 
 void elapse__resp_transaction_end(struct elapse__connection *connection)
@@ -50,7 +50,8 @@ void elapse__resp_transaction_end(struct elapse__connection *connection)
     session->transaction = NULL;
 }
 
-/* The commands are forgotten at once; the client learns it from EXEC. */
+/* Spoils the transaction. Its commands are forgotten at once. The client learns from EXEC that
+ * nothing was done. */
 static void spoil(struct elapse__connection *connection, const char *why)
 {
     const struct elapse__resp_session *session = elapse__session(connection);
@@ -73,7 +74,7 @@ void elapse__resp_kept_too_long(struct elapse__connection *connection)
     spoil(connection, "EXECABORT Transaction discarded: nothing came for 60 s.");
 }
 
-/* Replies with an error, and spoils the transaction. */
+/* Replies with an error and spoils the transaction. */
 static enum elapse__session_step refuse(const struct elapse__resp_call *call, const char *text,
                                         const struct elapse__wire_resp_argument *argument)
 {
@@ -122,8 +123,8 @@ enum elapse__session_step elapse__resp_watch(const struct elapse__resp_call *cal
 
 /* ---- between MULTI and EXEC ---- */
 
-/* Runs the function of a command as a pass. Returns whether it went to its end: otherwise it has
- * replied with an error. */
+/* Runs the function of a command as a pass. Returns whether the function has gone to its end.
+ * Otherwise the function has replied with an error. */
 static bool passes(const struct elapse__resp_call *call)
 {
     enum elapse__session_step wanted =
@@ -148,7 +149,7 @@ static size_t kept_size(const struct elapse__resp_call *call)
     return size;
 }
 
-/* Copies the arguments. Returns false if there is no memory. */
+/* Keeps a copy of the arguments. Returns false if there is no memory. */
 static bool keep(const struct elapse__resp_call *call)
 {
     const struct kept_command kept = {.command = call->command, .count = call->count};
@@ -166,8 +167,8 @@ static bool keep(const struct elapse__resp_call *call)
     return true;
 }
 
-/* Counts the changes of the command. If it is wrong, or too much, replies with the error and
- * returns false. */
+/* Counts the changes of the command. If the command is wrong, or the transaction becomes too long,
+ * replies with the error and returns false. */
 static bool fits(const struct elapse__resp_call *call)
 {
     struct elapse__resp_transaction *transaction = call->session->transaction;
@@ -223,7 +224,7 @@ enum elapse__session_step elapse__resp_queue(const struct elapse__resp_call *cal
 
 /* ---- EXEC ---- */
 
-/* Reads the next command into `call`. Returns false behind the last one. */
+/* Reads the next command into `call`. Returns false after the last command. */
 static bool read_command(struct reader *reader, struct elapse__resp_call *call)
 {
     struct kept_command kept;

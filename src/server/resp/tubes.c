@@ -11,18 +11,18 @@
 
 enum {
     PLACES = 1 << 16,         /* places of tubes that one command looks at */
-    COUNTED_PLACES = 1 << 13, /* the same if it looks at the counts of the tubes */
-    TUBES_COST = 125,         /* the command takes as long as this many short ones */
+    COUNTED_PLACES = 1 << 13, /* places of tubes that one TUBES with COUNTS looks at */
+    TUBES_COST = 125,         /* a TUBES takes as long as this many short commands */
 };
 
-/* Writes the name and the value of a field of `from`. */
+/* Writes the name and the value of one field of the struct `from`. */
 #define WRITE(field, name, kind)                \
     elapse__wire_resp_write_text(writer, name); \
     ELAPSE__RESP_WRITE_##kind(writer, from->field);
 
 /* ---- TUBES ---- */
 
-/* Which tubes are wanted, and what of them. */
+/* What a TUBES asks for: which tubes, and whether their counts. */
 struct wanted {
     struct elapse__queue_text prefix;
     bool trouble;
@@ -45,7 +45,7 @@ static void reply_counts(const struct elapse__resp_call *call, struct elapse__qu
     elapse__resp_end(call->connection, writer);
 }
 
-/* Replies with a tube if it is wanted. Returns whether it is. */
+/* Replies with the tube if TUBES asks for it. Returns whether TUBES asks for it. */
 static bool reply_tube(const struct elapse__resp_call *call, const struct wanted *wanted,
                        struct elapse__queue_text name)
 {

@@ -7,8 +7,8 @@
 
 /* ---- reserve ---- */
 
-/* Holds `count` tubes by their names. Returns how many are held. If these are fewer, has replied
- * with the error. */
+/* Finds or makes `count` tubes by their names, and holds a reference to each. Returns how many
+ * tubes are held. If that is less than `count`, has replied with the error. */
 static uint32_t get_tubes(const struct elapse__resp_call *call, uint32_t count,
                           struct elapse__server_tube **tubes)
 {
@@ -80,8 +80,8 @@ enum elapse__session_step elapse__resp_reserve(const struct elapse__resp_call *c
     return step;
 }
 
-/* For each kind of field, the structure that has its value: numbers are in the hand-out, texts in
- * the record. */
+/* Each of these macros names the struct that has the value of a kind of field. Numbers are in the
+ * hand-out, and texts are in the record. */
 #define OWNER_ID       (&job->handed)
 #define OWNER_LEASE    (&job->handed)
 #define OWNER_NUMBER   (&job->handed)
@@ -95,11 +95,11 @@ enum elapse__session_step elapse__resp_reserve(const struct elapse__resp_call *c
 struct details {
     uint64_t ttr_ms;
     struct elapse__queue_text tag, group, headers;
-    uint64_t attempts_left; /* after this one; NO_NUMBER: there is no limit */
+    uint64_t attempts_left; /* attempts after this one; NO_NUMBER: there is no limit */
     bool recurring;
     struct elapse__queue_text error;
     int64_t error_ms;
-    uint64_t await; /* NO_NUMBER: none is missing */
+    uint64_t await; /* arrivals that are missing; NO_NUMBER: none */
 };
 
 #define HAS_INSTANT(value)   ((value) != 0)
@@ -141,7 +141,7 @@ static void write_details(struct elapse__wire_resp_writer *writer,
 #undef WRITE
 }
 
-/* Formats one job. */
+/* Formats one job that is handed out. */
 static void hand_out(struct elapse__connection *connection, uint64_t context,
                      const struct elapse__server_job *job)
 {
@@ -214,7 +214,7 @@ void elapse__resp_nothing(struct elapse__connection *connection, uint64_t contex
 
 /* ---- the end of a lease ---- */
 
-/* Returns a change of a worker. */
+/* Returns a change that a worker asks for, with this verb. */
 static struct elapse__queue_change held_change(enum elapse__queue_verb verb)
 {
     struct elapse__queue_change change;
@@ -229,7 +229,7 @@ static enum elapse__session_step refuse_lone_id(const struct elapse__resp_call *
                                     NULL);
 }
 
-/* Reads a job and its lease into a change. Keeps the error that the worker tells. */
+/* Reads a job and its lease into the change. Keeps the error that the worker tells. */
 static bool read_pair(const struct elapse__resp_call *call, uint32_t place,
                       struct elapse__queue_change *change)
 {
@@ -253,7 +253,7 @@ static enum elapse__session_step run_pairs(const struct elapse__resp_call *call,
     }
     while (goes_on) {
         bool is_read = read_pair(call, 1 + 2 * call->session->done, change);
-        ELAPSE__ASSERT(is_read); /* the same text was read before the first part */
+        ELAPSE__ASSERT(is_read); /* the text was read without a fault before the first part */
         (void)is_read;
         step = elapse__resp_run_part(call, pairs, change, &goes_on);
     }
@@ -269,8 +269,8 @@ enum elapse__session_step elapse__resp_ack(const struct elapse__resp_call *call)
     return run_pairs(call, (call->count - 1) / 2, &change);
 }
 
-/* Runs a command for each pair. The reply to one pair is a word, the reply to several pairs is an
- * array. */
+/* Runs a command for each pair of a job and its lease. The reply to one pair is a word. The reply
+ * to several pairs is an array. */
 static enum elapse__session_step run_held(const struct elapse__resp_call *call, uint32_t pairs,
                                           struct elapse__queue_change *change)
 {
@@ -283,7 +283,8 @@ static enum elapse__session_step run_held(const struct elapse__resp_call *call, 
     return elapse__resp_run_one(call, change);
 }
 
-/* Returns the value of the option ERROR, which is at this place; 0: there is none. */
+/* Returns the value of the option ERROR. `place` is the place of the value; 0: the option was not
+ * given. */
 static struct elapse__queue_text error_at(const struct elapse__resp_call *call, uint32_t place)
 {
     return place == 0 ? (struct elapse__queue_text){NULL, 0}
