@@ -147,6 +147,24 @@ enum {
     X(buried,         "buried",      NUMBER)     \
     X(buried_age_ms,  "buried_age",  DURATION)
 
+/* HISTORY, which is a map from each name to an array: X(field, name, kind). The fields are those of struct
+ * elapse__history_point. A value that is not known is null. */
+#define ELAPSE__HISTORY_FIELDS(X)               \
+    X(at_ms,       "at",         MOMENT)        \
+    X(span_ms,     "span",       DURATION)      \
+    X(delayed,     "delayed",    NUMBER)        \
+    X(ready,       "ready",      NUMBER)        \
+    X(reserved,    "reserved",   NUMBER)        \
+    X(buried,      "buried",     NUMBER)        \
+    X(overdue_ms,  "overdue",    DURATION)      \
+    X(put,         "put",        NUMBER)        \
+    X(came_due,    "came_due",   NUMBER)        \
+    X(handed_out,  "handed_out", NUMBER)        \
+    X(done,        "done",       NUMBER)        \
+    X(cancelled,   "cancelled",  NUMBER)        \
+    X(late_p99_ms, "late_p99",   DURATION)      \
+    X(late_max_ms, "late_max",   DURATION)
+
 /* A group in GROUPS, which is a map: X(field, name, kind). The fields are those of struct elapse__queue_group_view. */
 #define ELAPSE__GROUP_FIELDS(X)         \
     X(name,    "group",   NAME)         \

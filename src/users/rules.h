@@ -47,6 +47,7 @@ enum elapse__scope {
     X(LIST, LOOK, TUBE)         \
     X(FIND, LOOK, ALL)          \
     X(RECURRING, LOOK, ALL)     \
+    X(HISTORY, LOOK, ALL)       \
     X(GROUPS, LOOK, TUBE)       \
     X(TUBES, LOOK, ALL)         \
     X(STATS, LOOK, TUBE_OR_ALL) \

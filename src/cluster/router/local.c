@@ -9,6 +9,7 @@
 #include <elapse/version.h>
 
 #include "../../base/decimal.h"
+#include "../../protocol/history_reply.h"
 #include "../../protocol/resp_options.h"
 #include "kinds.h"
 
@@ -330,4 +331,37 @@ void elapse__router_local_info(struct elapse__router_command *command,
                  figures->links_lost);
     ELAPSE__ASSERT_THAT(size, <, (int)sizeof text);
     reply_bytes(command, text, (size_t)size);
+}
+
+/* ---- HISTORY ---- */
+
+void elapse__router_local_history(struct elapse__router_command *command,
+                                  const struct elapse__wire_resp_argument *arguments,
+                                  uint32_t count)
+{
+    static const struct elapse__wire_resp_option option = {"COUNT", 1};
+    const struct elapse__history *history = command->client->router->options.history;
+    uint32_t place = 0;
+    uint64_t most = ELAPSE__HISTORY_POINTS;
+
+    if (!elapse__wire_resp_find_options(arguments, count, 1, &option, 1, &place, NULL)) {
+        elapse__router_reply_fail(command, "ERR syntax error");
+        return;
+    }
+    if (place != 0 && (!elapse__decimal_read(arguments[place].bytes, arguments[place].size,
+                                             ELAPSE__HISTORY_POINTS, &most) ||
+                       most == 0)) {
+        elapse__router_reply_fail(command, "ERR COUNT is 1 to 1440");
+        return;
+    }
+    unsigned points = elapse__history_count(history, (unsigned)most);
+    struct elapse__wire_resp_writer writer =
+        elapse__router_reply_room(command, ELAPSE__WIRE_RESP_FRAME_MAX);
+    elapse__history_write_head(&writer);
+    elapse__router_reply_written(command, &writer);
+    for (unsigned field = 0; field < elapse__history_fields; field++) {
+        writer = elapse__router_reply_room(command, elapse__history_field_bytes(points));
+        elapse__history_write_field(&writer, history, points, field);
+        elapse__router_reply_written(command, &writer);
+    }
 }

@@ -139,6 +139,7 @@ static const struct elapse__router_route routes[] = {
     {.name = "CLIENT", .local = elapse__router_local_client, .least = 2, .queues = true},
     {.name = "CONFIG", .local = elapse__router_local_config, .least = 2},
     {.name = "NODE", .local = elapse__router_local_node, .least = 2},
+    {.name = "HISTORY", .local = elapse__router_local_history, .least = 1},
     {.name = "INFO", .local = elapse__router_local_info, .least = 1},
     {.name = "QUIT",
      .local = elapse__router_local_quit,

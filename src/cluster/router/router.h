@@ -71,6 +71,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../../base/history.h"
 #include "../../users/users.h"
 
 struct elapse__router;
@@ -135,6 +136,9 @@ struct elapse__router_options {
     /* Returns the password for the greeting of a link, and stores its length. Returns NULL for no
      * password. */
     const void *(*link_password)(void *context, size_t *size);
+
+    /* What HISTORY tells of this node; the shell adds to it. NULL: nothing is known. */
+    const struct elapse__history *history;
 
     /* Limits and times. 0 stands for the default, which is the last number of the comment. */
     uint32_t argument_bytes_max; /* in a command; the limit of the partitions; 65,535 */

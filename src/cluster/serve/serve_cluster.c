@@ -106,6 +106,7 @@ static bool make_router(struct elapse__cluster *cluster)
         .old_name = note_old_name,
         .address = elapse__peer_address,
         .context = cluster,
+        .history = &cluster->service.history,
         .link_password = link_password,
         .argument_bytes_max = (uint32_t)options->body_bytes_max,
         .clients_max = (uint32_t)options->connections_max,

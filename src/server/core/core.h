@@ -58,6 +58,7 @@
 #include <stdint.h>
 
 #include "../../base/histogram.h"
+#include "../../base/history.h"
 #include "../../engine/engine.h"
 #include "admit.h"
 
@@ -105,6 +106,9 @@ struct elapse__server_options {
      * Returns false, and moves nothing, if that is too far. NULL: the clock is the clock of the
      * machine. */
     bool (*advance_clock)(uint64_t advance_ms);
+
+    /* What HISTORY tells; the shell adds to it. NULL: nothing is known. */
+    const struct elapse__history *history;
 
     /* Limits. 0 stands for the default that is named above; if none is named, 0 means that there is
      * no limit. */
@@ -367,6 +371,10 @@ static inline bool elapse__server_is_in_trouble(const struct elapse__queue_stati
 /* Returns how late jobs were handed out: milliseconds from the due time of a job to the reply that
  * has it. */
 const struct elapse__histogram *elapse__server_lateness(const struct elapse__server *server);
+
+/* Adds what this server has and has counted to a sample of the process. */
+void elapse__server_sample(struct elapse__server *server, struct elapse__queue_now now,
+                           struct elapse__history_sample *sample);
 
 /* Checks the invariants of the core, for tests. Returns 0, or the number of the first invariant
  * that it finds broken. src/server/core/check.c lists the invariants. Cost: O(connections). */

@@ -370,6 +370,30 @@ const struct elapse__histogram *elapse__server_lateness(const struct elapse__ser
     return &server->lateness;
 }
 
+void elapse__server_sample(struct elapse__server *server, struct elapse__queue_now now,
+                           struct elapse__history_sample *sample)
+{
+    struct elapse__queue *queue = server->engine->jobs;
+    struct elapse__queue_statistics jobs = elapse__queue_statistics(queue);
+    uint64_t overdue_ms = elapse__queue_overdue_ms(queue, now);
+
+    sample->delayed += jobs.delayed;
+    sample->ready += jobs.ready;
+    sample->reserved += jobs.reserved;
+    sample->buried += jobs.buried;
+    sample->put += jobs.total_jobs;
+    sample->came_due += elapse__queue_came_due(queue);
+    sample->handed_out += server->lateness.count;
+    sample->done += jobs.deletes;
+    sample->cancelled += jobs.cancelled;
+    if (overdue_ms > sample->overdue_ms)
+        sample->overdue_ms = overdue_ms;
+    for (unsigned i = 0; i < ELAPSE__HISTOGRAM_BUCKETS; i++)
+        sample->lateness.counts[i] += server->lateness.counts[i];
+    sample->lateness.count += server->lateness.count;
+    sample->lateness.sum += server->lateness.sum;
+}
+
 void elapse__server_statistics(const struct elapse__server *server, struct elapse__queue_now now,
                                struct elapse__server_statistics *statistics)
 {

@@ -109,6 +109,8 @@ static const struct elapse__resp_command commands[] = {
      ELAPSE__VERB_RESERVE, "workers",
      "tube [tube ...] [COUNT count] [WAIT duration] [DETAILS] [HOLDER who]",
      "Hands out jobs that are ready, the least priority first"},
+    {"HISTORY", elapse__resp_history, -1, ELAPSE__RESP_READS, ELAPSE__VERB_OTHER, "look",
+     "[COUNT minutes]", "Tells of each minute of the last day what the server has done"},
     {"COMMAND", describe, -1, CLIENT, ELAPSE__VERB_OTHER, "server",
      "[COUNT | LIST | INFO [name ...] | DOCS [name ...]]", "Describes the commands"},
     {"CANCELID", elapse__resp_cancel_id, -2, CHANGES, ELAPSE__VERB_CANCEL_ID, "jobs", "id [id ...]",
@@ -131,8 +133,8 @@ enum { COMMANDS = sizeof commands / sizeof *commands };
 /* In the table, names of n letters begin at place first_of_length[n] and end before
  * first_of_length[n + 1]. */
 static const uint8_t first_of_length[LENGTH_MAX + 2] = {
-    [3] = 0,  [4] = 2,   [5] = 13,  [6] = 22,  [7] = 32,        [8] = 35,
-    [9] = 37, [10] = 39, [11] = 40, [12] = 40, [13] = COMMANDS,
+    [3] = 0,  [4] = 2,   [5] = 13,  [6] = 22,  [7] = 32,        [8] = 36,
+    [9] = 38, [10] = 40, [11] = 41, [12] = 41, [13] = COMMANDS,
 };
 
 const struct elapse__resp_command *elapse__resp_find(struct elapse__wire_resp_argument name)

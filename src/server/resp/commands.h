@@ -40,6 +40,7 @@ elapse__resp_function elapse__resp_look_up;
 elapse__resp_function elapse__resp_look_up_id;
 elapse__resp_function elapse__resp_list;
 elapse__resp_function elapse__resp_recurring;
+elapse__resp_function elapse__resp_history;
 elapse__resp_function elapse__resp_find_key;
 elapse__resp_function elapse__resp_stats;
 elapse__resp_function elapse__resp_tubes;

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "../../protocol/history_reply.h"
 #include "../../queue/names.h"
 #include "commands.h"
 #include "options.h"
@@ -13,6 +14,7 @@ enum {
     TEXT_PAIRS = ELAPSE__JOB_TEXTS(ELAPSE__RESP_COUNT_ROW),
     NAME_PAIRS = ELAPSE__JOB_NAMES(ELAPSE__RESP_COUNT_ROW),
     BEGINNING_PAIRS = ELAPSE__JOB_BEGINNING(ELAPSE__RESP_COUNT_ROW),
+    HISTORY_COST = 500, /* a HISTORY takes as long as this many short commands */
 };
 
 /* Writes the name and the value of one field of the struct `from`. */
@@ -194,5 +196,35 @@ enum elapse__session_step elapse__resp_stats(const struct elapse__resp_call *cal
     write_server(&writer, &server);
     write_journal(&writer, &server.journal);
     elapse__resp_end(call->connection, &writer);
+    return ELAPSE__STEP_RAN;
+}
+
+/* ---- HISTORY ---- */
+
+enum elapse__session_step elapse__resp_history(const struct elapse__resp_call *call)
+{
+    static const struct elapse__wire_resp_option option = {"COUNT", 1};
+    const struct elapse__history *history = elapse__session_options(call->connection)->history;
+    uint32_t place = 0;
+    uint64_t most = ELAPSE__HISTORY_POINTS;
+
+    if (!elapse__resp_find_options(call, 1, &option, 1, &place) ||
+        (place != 0 && !elapse__resp_read_number(call, place, ELAPSE__HISTORY_POINTS, &most)))
+        return ELAPSE__STEP_RAN;
+    if (most == 0)
+        return elapse__resp_reply_error(call->connection, "ERR COUNT is 1 to 1440", NULL);
+    unsigned count = elapse__history_count(history, (unsigned)most);
+    struct elapse__wire_resp_writer writer =
+        elapse__resp_begin(call->connection, call->session->resp3, ELAPSE__WIRE_RESP_FRAME_MAX);
+    elapse__history_write_head(&writer);
+    elapse__resp_end(call->connection, &writer);
+    for (unsigned field = 0; field < elapse__history_fields; field++) {
+        writer = elapse__resp_begin(call->connection, call->session->resp3,
+                                    elapse__history_field_bytes(count));
+        elapse__history_write_field(&writer, history, count, field);
+        elapse__resp_end(call->connection, &writer);
+    }
+    elapse__session_count(call->connection, ELAPSE__VERB_OTHER);
+    elapse__session_spend(call->connection, HISTORY_COST);
     return ELAPSE__STEP_RAN;
 }

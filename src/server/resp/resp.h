@@ -7,16 +7,16 @@
  *
  * Each file calls only files below it:
  *
- *     session.c   the session of a connection: parses commands and calls their functions
+ *   session.c   the session of a connection: parses commands and calls their functions
  *   transaction.c  (transaction.h) MULTI, EXEC and the commands between them
  *   commands.c  (commands.h) the table of commands, and COMMAND, which shows the table
  *   put.c       PUT
  *   change.c    commands that change jobs by name
- *     work.c      the commands of workers
- *   look.c      LOOKUP, LOOKUPID and STATS
+ *   work.c      the commands of workers
+ *   look.c      LOOKUP, LOOKUPID, STATS and HISTORY
  *   list.c      LIST, RECURRING and FIND
  *   tubes.c     TUBES and GROUPS
- *     client.c    the commands that clients of Redis send when they connect
+ *   client.c    the commands that clients of Redis send when they connect
  *   paging.c    (paging.h) pages of jobs and tubes
  *   client_list.c  CLIENT LIST
  *   options.c   (options.h) reads numbers, ids, times, durations and options out of arguments

@@ -6,6 +6,8 @@
 #include <inttypes.h>
 
 #include "../../base/assert.h"
+#include "../../base/history.h"
+#include "../../engine/store/now.h"
 #include "../../os/sockets.h"
 #include "../core/session.h"
 #include "../loop/ended_log.h"
@@ -109,12 +111,12 @@ static void reload_keys(struct elapse__loop *loop)
 }
 
 static void with_cores(struct elapse__service *service,
-                       void (*call)(struct elapse__loop *loop, void *argument))
+                       void (*call)(struct elapse__loop *loop, void *argument), void *argument)
 {
     if (service->with_cores != NULL)
-        service->with_cores(service, call, NULL);
+        service->with_cores(service, call, argument);
     else
-        elapse__loop_with_core(&service->loop, call, NULL);
+        elapse__loop_with_core(&service->loop, call, argument);
 }
 
 static void take_signal(struct elapse__service *service, enum elapse__os_signal signal)
@@ -138,7 +140,7 @@ static void take_signal(struct elapse__service *service, enum elapse__os_signal 
         break;
     case ELAPSE__OS_USER:
         service->drains = true;
-        with_cores(service, refuse_puts);
+        with_cores(service, refuse_puts, NULL);
         elapse__logger(&loop->peers.logger, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_REFUSING_PUTS,
                        "no jobs are taken any more");
         break;
@@ -247,6 +249,23 @@ static void say_dropped(struct elapse__service *service)
     service->ended_dropped = figures.dropped;
 }
 
+static void add_to_sample(struct elapse__loop *loop, void *argument)
+{
+    elapse__server_sample(loop->server, elapse__store_now(), argument);
+}
+
+/* Takes a sample of all cores when a minute is over. */
+static void keep_history(struct elapse__service *service)
+{
+    struct elapse__queue_now now = elapse__store_now();
+    struct elapse__history_sample sample = {.put = 0};
+
+    if (!elapse__history_is_due(&service->history, now.boot_ms))
+        return;
+    with_cores(service, add_to_sample, &sample);
+    elapse__history_add(&service->history, &sample, now.wall_ms, now.boot_ms);
+}
+
 static void on_usage_check(evutil_socket_t file, short what, void *argument)
 {
     struct elapse__service *service = argument;
@@ -254,7 +273,8 @@ static void on_usage_check(evutil_socket_t file, short what, void *argument)
     (void)file;
     (void)what;
     say_dropped(service);
-    with_cores(service, say_usage);
+    with_cores(service, say_usage, NULL);
+    keep_history(service);
 }
 
 /* Calls `call` again and again, until the event is freed. */

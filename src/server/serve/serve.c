@@ -261,6 +261,7 @@ bool elapse__service_make_core(struct elapse__service *service, struct elapse__l
         .advance_clock = options->test_clock ? elapse__test_clock_advance : NULL,
         .keys = is_behind_router ? (struct elapse__keys){.users = keys.users} : keys,
         .is_behind_router = is_behind_router,
+        .history = is_behind_router ? NULL : &service->history,
         .body_bytes_max = (uint32_t)options->body_bytes_max,
         .connections_max = (uint32_t)options->connections_max,
         .output_bytes_max = (uint32_t)options->output_bytes_max,

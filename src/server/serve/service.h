@@ -5,6 +5,7 @@
 #ifndef ELAPSE__SERVE_SERVICE_H
 #define ELAPSE__SERVE_SERVICE_H
 
+#include "../../base/history.h"
 #include "../../os/program.h"
 #include "../core/guesses.h"
 #include "../loop/loop.h"
@@ -24,6 +25,7 @@ struct elapse__service {
     bool has_waited_for_clock;
     bool drains;            /* cores refuse puts */
     uint64_t ended_dropped; /* lines of the log of ended jobs that were dropped, as the log knows */
+    struct elapse__history history; /* of all cores together */
 
     /* Runs `call` for each core, with the lock of its store. NULL: the loop has the only core. */
     void (*with_cores)(struct elapse__service *service,

@@ -11,7 +11,7 @@ import unittest
 
 import support
 from http_support import HttpTest
-from serve_support import START_S
+from serve_support import FREE_PORT, START_S, Server
 
 LINE = re.compile(r'^([a-z_]+)(?:\{(.*)\})? (\S+)$')
 
@@ -370,6 +370,56 @@ class Forecast(Figures):
         server.stop()
         self.serve_http()
         self.assertEqual(sum(self.get("/api/v1/forecast")["minutes"]), 1)
+
+
+class History(HttpTest):
+    """The history of the last day, by a clock that the test moves."""
+
+    def setUp(self):
+        super().setUp()
+        server = Server(self, ["--durability", "memory", *FREE_PORT, "--http", "127.0.0.1:0", "--test-clock"])
+        self.servers.append(server)
+        self.addCleanup(server.kill)
+        self.port = self.http_port(server)
+        self.client = server.connect()
+
+    def advance(self, duration):
+        self.assertTrue(self.client.ask(b"*3\r\n$5\r\nCLOCK\r\n$7\r\nADVANCE\r\n$%d\r\n%s\r\n" % (len(duration), duration)).startswith(b":"))
+
+    def minutes(self, wanted):
+        """The history, as soon as it has so many minutes."""
+        while len((history := self.get("/api/v1/history"))["at_ms"]) < wanted:
+            time.sleep(0.05)
+        self.assertEqual({len(values) for values in history.values()}, {wanted})
+        return history
+
+    def test_a_minute_and_another(self):
+        self.assertEqual(set(map(len, self.get("/api/v1/history").values())), {0})
+        # The first minute begins when the server has looked once: so several may be needed.
+        while not self.get("/api/v1/history")["at_ms"]:
+            self.advance(b"1m")
+            time.sleep(0.05)
+        before = len(self.get("/api/v1/history")["at_ms"])
+        for number in range(3):
+            self.post("put", tube="t", body=f"job {number}")
+        job = self.post("reserve", tubes=["t"])["jobs"][0]
+        self.post("ack", jobs=[{"id": job["id"], "lease": job["lease"]}])
+        self.advance(b"70s")
+        history = self.minutes(before + 1)
+        last = {name: values[-1] for name, values in history.items()}
+        self.assertEqual({name: last[name] for name in ("delayed", "ready", "reserved", "buried", "put", "came_due", "handed_out", "done", "cancelled")},
+                         {"delayed": 0, "ready": 2, "reserved": 0, "buried": 0, "put": 3, "came_due": 3, "handed_out": 1, "done": 1, "cancelled": 0})
+        self.assertGreaterEqual(last["span_ms"], 70_000)
+        self.assertGreaterEqual(last["overdue_ms"], 60_000)
+        self.assertLessEqual(last["late_p99_ms"], last["late_max_ms"])
+        self.advance(b"1m")
+        history = self.minutes(before + 2)
+        self.assertEqual((history["put"][-1], history["late_p99_ms"][-1]), (0, None))
+        self.assertEqual(history["at_ms"], sorted(history["at_ms"]))
+        one = self.get("/api/v1/history?count=1")
+        self.assertEqual(one, {name: values[-1:] for name, values in history.items()})
+        for count in ("0", "1441", "x"):
+            self.get(f"/api/v1/history?count={count}", status=400)
 
 
 if __name__ == "__main__":

@@ -213,7 +213,8 @@ REQUESTS = {
     ("get", "/api/v1/jobs/{id}"): "look", ("get", "/api/v1/tubes"): "look",
     ("get", "/api/v1/tubes/{tube}"): "look", ("get", "/api/v1/tubes/{tube}/jobs"): "look",
     ("get", "/api/v1/tubes/{tube}/groups"): "look", ("get", "/api/v1/stats"): "look",
-    ("get", "/api/v1/find"): "look", ("get", "/api/v1/recurring"): "look", ("get", "/api/v1/clients"): "admin",
+    ("get", "/api/v1/find"): "look", ("get", "/api/v1/recurring"): "look",
+    ("get", "/api/v1/history"): "look", ("get", "/api/v1/clients"): "admin",
 }
 BODIES = {
     "put": {"tube": "t", "body": "b"}, "cancel": {"tube": "t", "keys": ["k"]},

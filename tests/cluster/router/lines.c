@@ -68,6 +68,7 @@ static const char *const templates[] = {
     "LIST t STATE buried NEWEST COUNT %n CURSOR 0",
     "FIND %k",
     "RECURRING KEYS CURSOR %n",
+    "HISTORY COUNT %n",
     "LIST t RECURRING COUNT %n",
     "FIND %k CURSOR %n COUNT 1",
     "TUBES TROUBLE PREFIX t COUNTS",

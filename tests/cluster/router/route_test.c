@@ -221,6 +221,36 @@ CLIENT_TEST(a_walk_over_pages_comes_to_all_partitions)
     expect(f, c, "-ERR x\r\n");
 }
 
+static struct elapse__history history;
+
+/* The node answers itself: no partition is asked. */
+CLIENT_TEST(history_is_that_of_the_node)
+{
+    const struct elapse__history_sample sample = {.ready = 7};
+
+    say(f, c, "HISTORY COUNT 0");
+    expect(f, c, "-ERR COUNT is 1 to 1440\r\n");
+    say(f, c, "HISTORY CUONT 1");
+    expect(f, c, "-ERR syntax error\r\n");
+    say(f, c, "HISTORY COUNT 1");
+    expect(f, c,
+           "*28\r\n$2\r\nat\r\n*0\r\n$4\r\nspan\r\n*0\r\n$7\r\ndelayed\r\n*0\r\n"
+           "$5\r\nready\r\n*0\r\n$8\r\nreserved\r\n*0\r\n$6\r\nburied\r\n*0\r\n"
+           "$7\r\noverdue\r\n*0\r\n$3\r\nput\r\n*0\r\n$8\r\ncame_due\r\n*0\r\n"
+           "$10\r\nhanded_out\r\n*0\r\n$4\r\ndone\r\n*0\r\n$9\r\ncancelled\r\n*0\r\n"
+           "$8\r\nlate_p99\r\n*0\r\n$8\r\nlate_max\r\n*0\r\n");
+    elapse__history_add(&history, &sample, 0, 0);
+    elapse__history_add(&history, &sample, 5, 60000);
+    f->options.history = &history;
+    begin(f);
+    c = client(f);
+    say(f, c, "HISTORY");
+    const char *reply = got(f, c);
+    assert_non_null(strstr(reply, "$2\r\nat\r\n*1\r\n:5\r\n"));
+    assert_non_null(strstr(reply, "$5\r\nready\r\n*1\r\n:7\r\n"));
+    expect_sent(f, f->links[0], "");
+}
+
 CLIENT_TEST(statistics_are_added_up)
 {
     say(f, c, "STATS\nSTATS t\nSTATS t");

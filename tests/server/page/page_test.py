@@ -267,6 +267,19 @@ class Shown(PageTest):
                 self.window.wait(lambda: self.window.run("return document.querySelectorAll('#forecast-rows tr').length") >= bars - 1, "the table")
                 self.click("#forecast-details summary")
 
+    def test_the_last_day_is_that_of_the_server(self):
+        shown = self.stand_in("ten")
+        for _ in range(2): # a reload of the page loses nothing
+            self.window.open(shown.address)
+            for text in ("Jobs a minute", "Most put (line): 115, at", "Most ready (line): 780, at", "Most late: 6"):
+                self.window.wait_for_text("#day-charts", text)
+            self.assertEqual(self.window.text("#day-title"), "The last day")
+            self.assertEqual(self.window.run("return document.querySelectorAll('#day-charts path[d]').length"), 5)
+        self.click("#day-details summary")
+        self.assertIn(self.window.run("return document.querySelectorAll('#day-rows tr').length"), (24, 25))
+        # Half an hour in which nothing was handed out is a gap in the line of lateness.
+        self.assertEqual(self.window.run("return document.querySelector('#day-charts > :nth-child(3) path').getAttribute('d').split('M').length"), 3)
+
     def test_a_silent_server_is_noticed(self):
         shown = self.stand_in("ten")
         self.window.open(shown.address)

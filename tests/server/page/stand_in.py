@@ -12,6 +12,7 @@ import base64
 import hashlib
 import http.server
 import json
+import math
 import pathlib
 import random
 import re
@@ -182,6 +183,18 @@ class StandIn(http.server.ThreadingHTTPServer):
         self.server_close()
 
 
+def a_day(now_ms):
+    """A day as /api/v1/history tells it: busy by day, quiet by night, and half an hour in which nothing was done."""
+    minutes = range(1440)
+    busy = [60 + int(50 * math.sin(minute / 230)) + minute % 7 for minute in minutes]
+    stands = [900 <= minute < 930 for minute in minutes]
+    ready = [busy[minute] * (minute - 899) if stands[minute] else 3 * busy[minute] // 2 for minute in minutes]
+    same = dict.fromkeys(("delayed", "reserved", "buried", "overdue_ms", "cancelled"), [1] * 1440)
+    return {**same, "at_ms": [now_ms - (1439 - minute) * 60_000 for minute in minutes], "span_ms": [60_000] * 1440, "ready": ready, "put": busy,
+            "came_due": busy, "handed_out": busy, "done": [0 if stands[minute] else busy[minute] for minute in minutes],
+            "late_p99_ms": [None if stands[minute] else 2 + minute % 5 for minute in minutes], "late_max_ms": [None if stands[minute] else 9 for minute in minutes]}
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
     def log_message(self, *_):
         pass
@@ -198,6 +211,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             query = urllib.parse.parse_qs(urllib.parse.urlsplit(self.path).query)
             answer = json.dumps({"tubes": self.server.tubes_like(query["prefix"][0], int(query["count"][0])), "cursor": None})
             self.answer(200, "application/json", answer.encode(), {})
+        elif self.path.startswith("/api/v1/history?"):
+            self.answer(200, "application/json", json.dumps(a_day(int(time.time() * 1000))).encode(), {})
         elif self.path.startswith("/api/v1/find?"):
             self.answer(200, "application/json", b'{"jobs":[],"cursor":null}', {})
         elif re.fullmatch("/api/v1/jobs/[0-9]+", self.path) and self.server.job is not None:

@@ -506,6 +506,34 @@ RESP_TEST(find)
     says("FIND k COUNT 0", "-ERR COUNT is 1 to 1000|");
 }
 
+/* The shell keeps the history: here is none but that of the test. */
+RESP_TEST(history)
+{
+    static struct elapse__history history;
+    struct elapse__history_sample sample = {.put = 5};
+
+    begins(&c, "HISTORY", "*28|$2|at|*0|$4|span|*0|");
+    says("HISTORY COUNT 0", "-ERR COUNT is 1 to 1440|");
+    says("HISTORY COUNT 1441", "-ERR not a number, or out of range: '1441'|");
+    elapse__history_add(&history, &sample, 0, 0);
+    for (unsigned minute = 1; minute <= 2; minute++) {
+        sample.put += minute;
+        elapse__server_sample(f.server, present(), &sample);
+        elapse__history_add(&history, &sample, 1000, minute * UINT64_C(60000));
+    }
+    options.history = &history;
+    elapse__server_free(f.server);
+    f.server = NULL;
+    serve();
+    connect(&c);
+    shows("HISTORY", "$2|at|*2|:1000|:1000|$4|span|*2|:60000|:60000|");
+    shows("HISTORY", "$3|put|*2|:1|:2|");
+    shows("HISTORY COUNT 1", "$3|put|*1|:2|");
+    shows("HISTORY COUNT 1", "$8|late_p99|*1|$-1|$8|late_max|*1|$-1|");
+    begins(&c, "HELLO 3", "%7|");
+    begins(&c, "HISTORY COUNT 1", "%14|$2|at|*1|:1000|");
+}
+
 RESP_TEST(tubes_of_a_kind)
 {
     says("PUT quiet b IN 1h", "*2|:1|+scheduled|");

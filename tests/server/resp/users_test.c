@@ -152,6 +152,7 @@ static const struct {
     {"LIST", "LIST t"},
     {"FIND", "FIND k"},
     {"RECURRING", "RECURRING"},
+    {"HISTORY", "HISTORY"},
     {"ECHO", "ECHO a"},
     {"AUTH", NULL},
     {"INFO", "INFO"},
