@@ -1,6 +1,6 @@
 /*
- * Takes arrivals off the number that a job waits for (AWAIT of a put). The last one makes the job
- * ready, as a due time would.
+ * Counts arrivals. A job that was put with AWAIT waits for a number of arrivals, and each arrival
+ * makes the number smaller. The last arrival makes the job ready, as a due time does.
  */
 #include "commands.h"
 
@@ -22,7 +22,7 @@ uint64_t elapse__queue_arrival_token_bytes(const struct elapse__queue_arrival *a
                                           arrival->tube.size + arrival->key.size;
 }
 
-/* Returns the job with the key if it waits for arrivals; otherwise NULL. */
+/* Returns the job with the key if the job waits for arrivals. Otherwise returns NULL. */
 static struct elapse__queue_entry *waiting_job(const struct elapse__queue *queue,
                                                const struct elapse__queue_arrival *arrival)
 {
@@ -36,7 +36,7 @@ static struct elapse__queue_entry *waiting_job(const struct elapse__queue *queue
     return side != NULL && side->awaits == ELAPSE__QUEUE_AWAITS_WAITING ? entry : NULL;
 }
 
-/* Returns whether this token has come before to this key. */
+/* Returns whether an earlier arrival at this key has had the token. */
 static bool is_known(const struct elapse__queue *queue, const struct elapse__queue_arrival *arrival,
                      struct elapse__hash_128 *hash)
 {
@@ -47,8 +47,8 @@ static bool is_known(const struct elapse__queue *queue, const struct elapse__que
     return elapse__queue_token_find(queue, *hash, elapse__queue_present(queue, false)) != NULL;
 }
 
-/* Makes the token of an arrival, if it has one, or takes the one that a transaction has made.
- * Returns OK, TOKENS_FULL or NO_MEMORY. */
+/* Makes the token of an arrival, if the arrival has one. If a transaction has made the token
+ * before, takes that one. Returns OK, TOKENS_FULL or NO_MEMORY. */
 static enum elapse__queue_result make_token(struct elapse__queue *queue,
                                             const struct elapse__queue_arrival *arrival,
                                             uint32_t *token)
@@ -68,8 +68,8 @@ static enum elapse__queue_result make_token(struct elapse__queue *queue,
     return *token != 0 ? ELAPSE__QUEUE_OK : ELAPSE__QUEUE_NO_MEMORY;
 }
 
-/* Makes room for all that the arrival does, and begins its group. `due` is now if the arrival is
- * the last one that the job waits for. */
+/* Makes room for everything that the arrival does, and begins the group of its records. If the
+ * arrival is the last one for which the job waits, `due` is the present. */
 static enum elapse__queue_result begin_arrival(struct elapse__queue *queue,
                                                const struct elapse__queue_entry *entry,
                                                const struct elapse__queue_arrival *arrival,
@@ -77,7 +77,8 @@ static enum elapse__queue_result begin_arrival(struct elapse__queue *queue,
 {
     if (!elapse__queue_waiting_room(queue, entry, due))
         return ELAPSE__QUEUE_NO_MEMORY;
-    /* The work that has arrived is done: it must count on a full disk, too. A token takes room. */
+    /* The work that has arrived is done, so the arrival must count on a full disk, too. But a token
+     * takes room on the disk. */
     return elapse__queue_begin(queue, 1, elapse__queue_arrival_token_bytes(arrival),
                                arrival->token.size > 0 ? ELAPSE__RECORD_FOR_GROWTH
                                                        : ELAPSE__RECORD_FOR_RELIEF)
@@ -85,7 +86,8 @@ static enum elapse__queue_result begin_arrival(struct elapse__queue *queue,
                : ELAPSE__QUEUE_REFUSED;
 }
 
-/* Takes arrivals off a job that waits for more than these, or releases the job. */
+/* Takes the arrivals off the number for which the job waits. If no arrival is missing then, makes
+ * the job ready. */
 static struct elapse__queue_answer take_off(struct elapse__queue *queue,
                                             struct elapse__queue_entry *entry,
                                             const struct elapse__queue_arrival *arrival,

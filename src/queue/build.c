@@ -49,7 +49,7 @@ static enum elapse__queue_result build_extras(struct elapse__queue *queue,
     return result;
 }
 
-/* Takes an entry out of its group, if it has one. The entry keeps the number. */
+/* Takes an entry out of its group, if it has one. The entry keeps the number of the group. */
 static void leave_group(struct elapse__queue *queue, const struct elapse__queue_entry *entry)
 {
     uint32_t number = entry->tube_state & ELAPSE__QUEUE_TUBE_MASK;

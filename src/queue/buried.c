@@ -1,14 +1,15 @@
 /*
- * The ring of a tube's buried jobs, by the time at which they were buried, and when the limits of
- * the tube drop the first of them.
+ * Keeps the buried jobs of a tube in a ring, in the order in which they were buried. Says when the
+ * limits of the tube drop the first of these jobs.
  *
- * A record says when its job was buried. Records of earlier programs do not: their jobs stand
- * before all others, and count as buried when the first of the others was, or else at the start.
- * So none is dropped too early.
+ * The record of a buried job says when the job was buried. The records that earlier versions of the
+ * program have written do not. The jobs of such records stand before all others in the ring. They
+ * count as buried when the first of the other jobs was buried. If there is no other job, they count
+ * as buried when the queue was opened. So no job is dropped too early.
  */
 #include "tables.h"
 
-/* More than the jobs that there may be, as a power of two. */
+/* The number of jobs is always less than 2^RUNS. */
 enum { RUNS = 32 };
 
 static struct elapse__queue_side *side_at(const struct elapse__queue *queue,
@@ -63,7 +64,7 @@ static bool is_sorted(const struct elapse__queue *queue, const struct elapse__ri
     return true;
 }
 
-/* Merges two lists that are sorted. Of equal jobs those of the first list come first. */
+/* Merges two sorted lists. If two jobs are equal, the job of the first list comes first. */
 static struct elapse__ring_node *merge(const struct elapse__queue *queue,
                                        struct elapse__ring_node *one,
                                        struct elapse__ring_node *other)
@@ -81,8 +82,8 @@ static struct elapse__ring_node *merge(const struct elapse__queue *queue,
     return merged;
 }
 
-/* Sorts the ring. The list `runs[n]` is empty or has 2^n jobs, which stood before those of the
- * lists with lesser numbers. */
+/* Sorts the ring. The list `runs[n]` is empty or has 2^n jobs. These jobs stood in the ring before
+ * the jobs of the lists with smaller numbers. */
 static void sort(const struct elapse__queue *queue, struct elapse__ring_node *ring)
 {
     struct elapse__ring_node *runs[RUNS] = {NULL};
@@ -119,7 +120,8 @@ void elapse__queue_open_buried(struct elapse__queue *queue, struct elapse__queue
         return;
     if (!is_sorted(queue, ring))
         sort(queue, ring);
-    /* A wall clock that was set back makes times that have not come yet. */
+    /* If the wall clock was set back, a job may have been buried at a time that has not come yet.
+     */
     struct elapse__ring_node *node = ring->previous;
     for (; node != ring && side_at(queue, node)->buried > present; node = node->previous)
         side_at(queue, node)->buried = present;

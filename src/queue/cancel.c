@@ -22,7 +22,7 @@ enum elapse__queue_result elapse__queue_cancel_entry(struct elapse__queue *queue
     return ELAPSE__QUEUE_REMOVED;
 }
 
-/* Cancels a job, which may be NULL, in a group of its own. */
+/* Cancels a job. The records of this change are a group. If the job is NULL, the answer is GONE. */
 static struct elapse__queue_answer cancel_job(struct elapse__queue *queue,
                                               struct elapse__queue_entry *entry)
 {
@@ -42,7 +42,8 @@ static struct elapse__queue_answer cancel_job(struct elapse__queue *queue,
     return answer;
 }
 
-/* Returns the job with a key, or a shadow that had the key; NULL: there is none. */
+/* Returns the job with a key. If no job has the key, returns a shadow that had the key, or NULL if
+ * there is none. */
 static struct elapse__queue_entry *job_of_key(const struct elapse__queue *queue,
                                               struct elapse__queue_text tube,
                                               struct elapse__queue_text key)

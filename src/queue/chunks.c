@@ -33,7 +33,8 @@ static size_t chunk_bytes(const struct elapse__queue_chunks *chunks)
     return (size_t)chunks->item_bytes << chunks->first_bits;
 }
 
-/* A small chunk needs no cache line of its own, and malloc is quicker than aligned_alloc. */
+/* Allocates a chunk. A small chunk is not aligned to a cache line, because malloc is quicker than
+ * aligned_alloc. */
 static void *make_chunk(const struct elapse__queue_chunks *chunks,
                         const struct elapse_allocator *memory)
 {
@@ -42,7 +43,7 @@ static void *make_chunk(const struct elapse__queue_chunks *chunks,
     return elapse__allocate_locked(memory, alignment, chunk_bytes(chunks));
 }
 
-/* Makes the only chunk, which is small, larger. */
+/* Makes the only chunk larger. Requires that the chunk is a small one. */
 static bool widen_chunk(struct elapse__queue_chunks *chunks, const struct elapse_allocator *memory)
 {
     struct elapse__queue_chunks wider = *chunks;
@@ -116,7 +117,7 @@ void elapse__queue_chunks_shrink(struct elapse__queue_chunks *chunks,
                                  const struct elapse_allocator *memory)
 {
     release_last(chunks, memory);
-    /* Without memory for a smaller one the directory stays. */
+    /* If there is no memory for a smaller directory, the directory stays as it is. */
     if (chunks->room > FIRST_ROOM && chunks->count <= chunks->room / 4)
         (void)resize_directory(chunks, chunks->room / 2, memory);
 }

@@ -33,8 +33,8 @@ void elapse__queue_clocks_start(struct elapse__queue_clocks *clocks,
         elapse_wheel_start(&clocks->boot, &entry->timer, tick);
         return;
     }
-    /* The wheel would make a timer with a deadline before its own time due at once, which may be
-     * too early. */
+    /* If the deadline of a timer lies before the time of the wheel, the wheel makes the timer due
+     * at once. That may be too early. */
     if (now_tick < elapse_wheel_now(&clocks->wall) && clocks->stage == ELAPSE__QUEUE_STEADY)
         clocks->stage = ELAPSE__QUEUE_COLLECTING;
     if (clocks->stage != ELAPSE__QUEUE_STEADY)
@@ -50,7 +50,8 @@ void elapse__queue_clocks_stop(struct elapse__queue_clocks *clocks,
         (void)elapse_wheel_stop(by_wall ? &clocks->wall : &clocks->boot, &entry->timer);
         return;
     }
-    /* A timer that came out of a wheel, or was never in one, is in no ring either. */
+    /* A timer that came out of a wheel is in no ring, and neither is a timer that was never in a
+     * wheel. */
     if (entry->timer.keep.ring_node.next == NULL)
         return;
     ELAPSE__ASSERT(by_wall);
@@ -93,8 +94,8 @@ bool elapse__queue_clocks_follow(struct elapse__queue_clocks *clocks, uint64_t w
                                  uint32_t most)
 {
     ELAPSE__ASSERT_THAT(most, >, 0);
-    /* While entries are placed the wheel's time stands still, so the clock may be set back again.
-     */
+    /* The time of the wheel stands still while entries are placed. Meanwhile the wall clock may be
+     * set back once more. */
     if (wall_tick < elapse_wheel_now(&clocks->wall) && clocks->stage != ELAPSE__QUEUE_COLLECTING)
         clocks->stage = ELAPSE__QUEUE_COLLECTING;
     if (clocks->stage == ELAPSE__QUEUE_COLLECTING) {
@@ -102,12 +103,12 @@ bool elapse__queue_clocks_follow(struct elapse__queue_clocks *clocks, uint64_t w
         elapse_wheel_for_each(&clocks->wall, collect_entry, &collecting);
         if (elapse_wheel_count(&clocks->wall) > 0)
             return false;
-        /* The wheel begins so early that no deadline of the ring has passed: the wheel would forget
-         * the order of deadlines that have passed. */
+        /* The wheel begins so early that no deadline of the ring has passed, because the wheel
+         * forgets the order of deadlines that have passed. */
         ELAPSE__ASSERT_THAT(elapse_wheel_count(&clocks->wall), ==, 0);
         uint64_t begin = clocks->least_unplaced < wall_tick ? clocks->least_unplaced : wall_tick;
         enum elapse_error error = elapse_wheel_init(&clocks->wall, begin);
-        ELAPSE__ASSERT_THAT(error, ==, ELAPSE_OK); /* the same wheel was made before */
+        ELAPSE__ASSERT_THAT(error, ==, ELAPSE_OK); /* a wheel was made in the same memory before */
         (void)error;
         clocks->stage = ELAPSE__QUEUE_PLACING;
         return false;

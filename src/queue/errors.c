@@ -1,13 +1,14 @@
 /*
- * Where the texts of errors lie: for each job whose last error a worker has told, the position of
- * the record that has the text. The table is apart from the jobs, so a job without an error takes
- * nothing for it. The record is live by itself, and outlives the PUT of its job in the log:
+ * Keeps where the texts of errors lie. For each job whose last error a worker has told, a table has
+ * the position of the record with the text. The table is apart from the jobs, so a job without an
+ * error takes no memory for it. The record of an error is live by itself, and may outlive the PUT
+ * of its job in the log:
  *
  *      PUT 5   CHANGE 5 with an error   ...   PUT 5 again, by cleaning
  *
  * When the first PUT has been cleaned away, a replay meets the error before its job. So the table
- * takes errors of jobs that are not there yet; those whose job does not come are dropped at the
- * end.
+ * takes errors of jobs that are not there yet. At the end of the replay, the errors whose job has
+ * not come are dropped.
  */
 #include "tables.h"
 
@@ -107,7 +108,7 @@ void elapse__queue_set_failure(struct elapse__queue *queue, struct elapse__queue
     struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
     if (queue->options.old_records)
         failure = ELAPSE__QUEUE_FAILURE_NONE;
-    /* A replay may have met the error before the job. */
+    /* A replay may meet the error before the job. */
     bool may_have = !queue->open || (side != NULL && side->failure == ELAPSE__QUEUE_FAILURE_TOLD);
     ELAPSE__ASSERT(side != NULL || failure == ELAPSE__QUEUE_FAILURE_NONE);
     if (may_have && failure != ELAPSE__QUEUE_FAILURE_TOLD)

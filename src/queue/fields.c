@@ -5,7 +5,7 @@
 #include "../base/assert.h"
 #include "../base/little_endian.h"
 
-/* Bits of `parts`. Never change one: they lie on disk. */
+/* The bits of `parts`. A bit must never be changed, because records on disk have it. */
 enum {
     PART_BY_WALL = 1 << 0,
     PART_HANDED_OUT = 1 << 1,
@@ -17,15 +17,15 @@ enum {
     PART_EXPIRE = 1 << 7,
     PART_RETRY = 1 << 8,
     PART_FIRST = 1 << 9,
-    PART_PUT_TIME = 1 << 10, /* absent: it was due at once */
+    PART_PUT_TIME = 1 << 10, /* if this is absent, the job was due at once */
     PART_SECOND_WORD = 1 << 15,
     PART_HEADERS = 1 << 16,       /* the first bit of the second word */
-    PART_ERROR = 1 << 17,         /* of a CHANGE: its body is the text of an error */
+    PART_ERROR = 1 << 17,         /* CHANGE: its body is the text of an error */
     PART_EARLIER_ERROR = 1 << 18, /* an earlier record has the text of the job's error */
     PART_GROUP = 1 << 19,
     PART_AWAIT = 1 << 20,   /* arrivals are missing */
-    PART_WAITING = 1 << 21, /* the job waits for them */
-    PART_NO_DUE = 1 << 22,  /* and has no due time: the record has none either */
+    PART_WAITING = 1 << 21, /* the job waits for arrivals */
+    PART_NO_DUE = 1 << 22,  /* the job has no due time, and neither has the record */
     PARTS_OF_AWAIT = PART_AWAIT | PART_WAITING | PART_NO_DUE,
     PART_BURIED = 1 << 23, /* when the job was buried */
     PARTS_OF_STATE = ((1 << 5) - 1) | PART_EARLIER_ERROR | PARTS_OF_AWAIT | PART_BURIED,
@@ -33,7 +33,7 @@ enum {
                 PARTS_OF_AWAIT | PART_BURIED,
 };
 
-/* The bit of the reason that says FAILURE_LEASE_ENDED. */
+/* If this bit of the reason is set, the last failure is FAILURE_LEASE_ENDED. */
 enum { REASON_LEASE_ENDED = 1 << 7, REASONS = 5 };
 
 /* ---- bytes ---- */
@@ -42,7 +42,8 @@ struct field_writer {
     unsigned char *next;
 };
 
-/* `next` is in a variable, so that no byte that is stored can change it. */
+/* Writes a number of some bytes. `next` is in a variable, so the compiler knows that no stored byte
+ * changes it. */
 static inline void write_number(struct field_writer *writer, uint64_t number, unsigned bytes)
 {
     unsigned char *next = writer->next;
@@ -91,7 +92,8 @@ static struct elapse__queue_text read_text(struct field_reader *reader, unsigned
     return text;
 }
 
-/* Reads a wall-clock time. Times far outside the range are no times of a queue. */
+/* Reads a wall-clock time. A time that is far outside the range was not written by a queue, and is
+ * a fault. */
 static int64_t read_wall_ms(struct field_reader *reader)
 {
     int64_t wall_ms = (int64_t)read_number(reader, 8);
@@ -215,7 +217,7 @@ static void write_state(struct field_writer *writer, const struct elapse__queue_
         write_number(writer, (uint64_t)fields->buried_ms, 8);
 }
 
-/* Takes the reason, and what the record says of the last failure. */
+/* Reads the reason and the last failure from the record. */
 static void read_failure(struct field_reader *reader, struct elapse__queue_fields *fields,
                          uint64_t reason, uint32_t parts)
 {
@@ -230,8 +232,8 @@ static void read_failure(struct field_reader *reader, struct elapse__queue_field
                    (parts & PART_ERROR && parts & PART_EARLIER_ERROR);
 }
 
-/* Reads what the record says of arrivals. A job that waits for them is DELAYED, and waits neither
- * for an occurrence nor for the end of a debounce. */
+/* Reads from the record how many arrivals are missing. A job that waits for arrivals is DELAYED,
+ * does not recur, and is not debounced. */
 static void read_await(struct field_reader *reader, struct elapse__queue_fields *fields,
                        uint32_t parts)
 {
@@ -412,7 +414,7 @@ bool elapse__queue_fields_decode(struct elapse__queue_fields *fields,
 {
     struct field_reader reader = {record->fields, record->fields_size, false};
     memset(fields, 0, sizeof *fields);
-    /* A flag that is unknown changes what the record means. */
+    /* An unknown flag changes what the record means. */
     if ((record->flags & ~(unsigned)ELAPSE__RECORD_BODY_LOST) != 0 ||
         (record->flags != 0 && record->type != ELAPSE__RECORD_PUT))
         return false;

@@ -1,7 +1,8 @@
 /*
- * The first jobs in an order. Buried jobs stand in a ring, in order. Nothing orders the delayed
- * jobs of one tube: the wheels have the jobs of all tubes, and only the near ones in order. So a
- * pass over the table of jobs keeps the soonest ones in a heap whose first item is due last of all.
+ * Finds the first jobs of a tube in an order. The buried jobs of a tube stand in a ring, in order.
+ * The delayed jobs of one tube stand in no order: the wheels have the jobs of all tubes, and order
+ * only the jobs that are due soon. So a pass over the table of jobs finds the soonest delayed jobs.
+ * The pass keeps them in a heap. The first item of the heap is the job that is due last.
  */
 #include "find.h"
 
@@ -53,7 +54,7 @@ static void sift_down(struct elapse__queue_first *first, uint32_t count, struct 
     set_item(first, place, item);
 }
 
-/* Makes of the heap a list, the soonest item at its front. */
+/* Turns the heap into a sorted list. The soonest item is the first one. */
 static void sort(struct elapse__queue_first *first)
 {
     for (uint32_t left = first->count; left > 1; left--) {
@@ -64,7 +65,7 @@ static void sort(struct elapse__queue_first *first)
     }
 }
 
-/* Returns when a delayed job is due, on one scale for both clocks. */
+/* Returns when a delayed job is due. The result is on one scale for both clocks. */
 static uint64_t order_of_due(const struct elapse__queue *queue,
                              const struct elapse__queue_entry *entry)
 {
@@ -141,7 +142,7 @@ bool elapse__queue_find_key(struct elapse__queue *queue, struct elapse__queue_no
     return false;
 }
 
-/* ---- who holds leases ---- */
+/* ---- the holders of leases ---- */
 
 uint32_t elapse__queue_names(const struct elapse__queue *queue)
 {

@@ -1,5 +1,6 @@
 /*
- * Reads the counters of counters.h.
+ * Makes the forecast: how many jobs become due in each second and each minute that comes. It is
+ * made from the counters of counters.h.
  */
 #include <string.h>
 
@@ -10,14 +11,15 @@ _Static_assert((ELAPSE__QUEUE_ORIGIN + ELAPSE__FORECAST_SHIFT) % 86400000 == 0,
 
 enum { SECONDS_A_MINUTE = 60, MINUTES_AN_HOUR = 60, MINUTES_A_DAY = 1440 };
 
-/* One clock as the forecast sees it. The buckets of the forecast are seconds and minutes of the
- * wall clock. A bucket of the boot-time clock lies across two of them, and is counted where its
- * middle lies. */
+/* The counters of one clock, and how the forecast reads them. The buckets of the forecast are
+ * seconds and minutes of the wall clock. A bucket of the boot-time clock lies across two buckets of
+ * the forecast. It is counted in the bucket in which its middle lies. */
 struct view {
     const struct elapse__queue_counters *counters;
-    uint64_t second, minute;           /* the present ones of this clock */
-    uint64_t wall_second, wall_minute; /* the present ones of the wall clock */
-    int64_t seconds_on, minutes_on;    /* from this clock to the wall clock */
+    uint64_t second, minute;           /* the present second and minute of this clock */
+    uint64_t wall_second, wall_minute; /* the present second and minute of the wall clock */
+    int64_t seconds_on,
+        minutes_on; /* what a time of this clock needs to become one of the wall clock */
 };
 
 static int64_t floor_divide(int64_t value, int64_t by)
@@ -43,7 +45,8 @@ static struct view view_of(const struct elapse__queue_counters *counters, uint64
     };
 }
 
-/* Adds counts up. The loop has no remainder, so that the compiler adds many at once. */
+/* Adds up the counts from `begin` to `end`. The range does not wrap around the end of `counts`, so
+ * the compiler can add many counts at once. */
 static uint64_t sum_run(const uint32_t *counts, uint64_t begin, uint64_t end)
 {
     uint64_t sum = 0;
@@ -54,7 +57,7 @@ static uint64_t sum_run(const uint32_t *counts, uint64_t begin, uint64_t end)
 }
 
 /* Returns how many jobs are due in `count` minutes of the wall clock from `first` on. Jobs of
- * earlier minutes count for the present one. */
+ * earlier minutes count for the present minute. */
 static uint64_t in_minutes(const struct view *view, uint64_t first, uint32_t count)
 {
     uint64_t begin = first - (uint64_t)view->minutes_on;
@@ -144,7 +147,8 @@ void elapse__queue_foresee(struct elapse__queue *queue, struct elapse__queue_now
     }
 }
 
-/* Returns the second at which the oldest ready job was due; `now` if there is none. */
+/* Returns the second at which the oldest ready job was due. Returns `now` if there is no ready job.
+ */
 static uint64_t oldest_ready(struct elapse__queue_counters *counters, uint64_t now)
 {
     uint64_t first = now < ELAPSE__FORECAST_READY ? 0 : now - ELAPSE__FORECAST_READY + 1;
@@ -153,7 +157,7 @@ static uint64_t oldest_ready(struct elapse__queue_counters *counters, uint64_t n
         return now;
     if (counters->oldest_ready < first)
         counters->oldest_ready = first;
-    /* Each second is passed once, unless an older job comes. */
+    /* The loop passes each second only once, unless an older job becomes ready. */
     while (counters->oldest_ready < now &&
            counters->ready[counters->oldest_ready % ELAPSE__FORECAST_READY] == 0)
         counters->oldest_ready++;

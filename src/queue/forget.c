@@ -1,8 +1,8 @@
 /*
- * Forgets what ended without a record in the queue whose records this queue replays: a token or a
- * pause that ended by its time, or a job that expired while nothing could be written.
- * The cleaning of that queue did not copy their records, so the records lie below the place where
- * its log begins.
+ * A queue may replay the records of another queue. In that queue some things end without a record:
+ * a token or a pause that ends by its time, or a job that expires while nothing can be written. The
+ * functions here forget such things in this queue. The cleaning of the other queue has not copied
+ * their records. So a thing has ended if its record lies before the place where the log begins.
  */
 #include "moves.h"
 

@@ -5,7 +5,7 @@
 enum {
     CHILDREN = 4,
     HEAP_CHUNK_BITS = 8, /* 4 KiB */
-    HEAP_BEGIN_BITS = 3, /* 128 bytes: most tubes have few ready jobs at a time */
+    HEAP_BEGIN_BITS = 3, /* 128 bytes, because most tubes have few ready jobs at a time */
 };
 
 void elapse__queue_heap_init(struct elapse__queue_heap *heap)
@@ -27,8 +27,8 @@ bool elapse__queue_heap_reserve(struct elapse__queue_heap *heap, uint32_t more,
     return elapse__queue_chunks_reserve(&heap->items, (uint64_t)heap->count + more, memory);
 }
 
-/* Tells a job its place. `owner` has the jobs. The functions below get this function as a constant:
- * the compiler makes them anew for it, without a call. */
+/* Tells a job its place in the heap. `owner` has the jobs. The functions below get this function as
+ * a constant, so the compiler puts its code into them, without a call. */
 static inline void move_job(void *owner, uint32_t entry, uint32_t place)
 {
     elapse__queue_entry_at(owner, entry)->timer.place = place;
@@ -57,7 +57,8 @@ static inline void sift_up(struct elapse__queue_heap *heap, void *owner,
     place_item(heap, owner, moved, place, item);
 }
 
-/* Returns the item at `place`, which follows `item`: beside it, or in the next chunk. */
+/* Returns the item at `place`. Requires that `item` is the item before it. The item at `place` lies
+ * beside `item`, or at the beginning of the next chunk. */
 static struct elapse__queue_heap_item *
 next_item(struct elapse__queue_heap *heap, struct elapse__queue_heap_item *item, uint32_t place)
 {
@@ -65,7 +66,8 @@ next_item(struct elapse__queue_heap *heap, struct elapse__queue_heap_item *item,
                                                 : elapse__queue_chunks_at(&heap->items, place);
 }
 
-/* Returns the child of `place` that comes out first, and stores its place; NULL: there is none. */
+/* Returns the child of `place` that comes out of the heap first, and stores its place. Returns NULL
+ * if `place` has no child. */
 static struct elapse__queue_heap_item *first_child(struct elapse__queue_heap *heap, uint32_t place,
                                                    uint32_t *child)
 {
@@ -148,8 +150,9 @@ void elapse__queue_heap_push(struct elapse__queue_heap *heap, struct elapse__que
     sift_up(heap, jobs, move_job, heap->count++, item);
 }
 
-/* Releases what is not needed. One chunk stays in reserve, so that a count that goes up and down
- * does not allocate. A tube without ready jobs keeps nothing: there may be very many of them. */
+/* Releases chunks that are not needed. One chunk stays in reserve, so a count that goes up and down
+ * does not allocate. The heap of a tube without ready jobs keeps no chunk, because there may be
+ * very many such tubes. */
 static void release_chunk(struct elapse__queue_heap *heap, const struct elapse_allocator *memory)
 {
     if (heap->kept > 0)

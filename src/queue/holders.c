@@ -1,6 +1,7 @@
 /*
- * The names of those who hold leases. Many leases share a name, so each name is kept once and
- * counts who uses it. Names are in no record: after a restart nobody knows who holds a lease.
+ * Keeps the names of the holders of leases. A holder is the client that has a lease. Many leases
+ * share a name, so each name is kept once, with a count of the leases that use it. No record has
+ * these names. So after a restart nobody knows who holds a lease.
  */
 #include <string.h>
 

@@ -17,11 +17,11 @@ static unsigned count_bits(uint64_t word)
     return (unsigned)__builtin_popcountll(word);
 }
 
-/* A span that has shrunk has room for some ids before it grows again. */
+/* The sizes of spans. A span that has shrunk has room for some more ids before it grows again. */
 static const struct {
-    uint32_t room;      /* for entries */
-    uint32_t shrinks;   /* when this many ids are left */
-    uint32_t slab_bits; /* chunks of some 3 KiB; of the largest 35 KiB */
+    uint32_t room;      /* how many entries a span of this size has room for */
+    uint32_t shrinks;   /* the span shrinks when only this many ids are left */
+    uint32_t slab_bits; /* a chunk has some 3 KiB; a chunk of the largest size has 35 KiB */
 } sizes[ELAPSE__QUEUE_SPAN_SIZES] = {
     {1, 0, 7},
     {5, 1, 6},
@@ -39,8 +39,8 @@ static struct elapse__queue_span *span_at(const struct elapse__queue_ids *ids, u
     return elapse__queue_slab_at(&ids->spans[size_of_span(item)], item & SPAN_MASK);
 }
 
-/* The finalizer of MurmurHash3, by Austin Appleby: each bit of `number` changes half of the bits.
- */
+/* Returns the hash of the number of a span. This is the finalizer of MurmurHash3, by Austin
+ * Appleby. Each bit of `number` changes half of the bits of the hash. */
 static uint64_t mix_span(uint64_t number, uint64_t secret)
 {
     uint64_t mixed = number ^ secret;
@@ -82,8 +82,8 @@ void elapse__queue_ids_free(struct elapse__queue_ids *ids, const struct elapse_a
         elapse__queue_slab_free(&ids->spans[size], memory);
 }
 
-/* Returns the number of an id among those of its partition. Most queues are no partition, and a
- * division takes long. */
+/* Returns the number of an id among the ids of its partition. Most queues are not a partition, and
+ * need no division, which takes long. */
 static uint64_t ordinal(const struct elapse__queue_ids *ids, uint64_t id)
 {
     return ids->step == 1 ? id : id / ids->step;
@@ -98,7 +98,8 @@ static uint32_t look_up_span(const struct elapse__queue_ids *ids, uint64_t numbe
     return item;
 }
 
-/* Ids are mostly put one after another, into the same span. */
+/* Finds the span with this number. Most ids are put one after another, into the same span. So the
+ * recent span is looked at first. */
 static inline uint32_t find_span(const struct elapse__queue_ids *ids, uint64_t number)
 {
     if (ids->recent != 0 && ids->recent_span->number == number)
@@ -106,8 +107,8 @@ static inline uint32_t find_span(const struct elapse__queue_ids *ids, uint64_t n
     return look_up_span(ids, number);
 }
 
-/* Returns where in a span the entry of the id at this place lies, or of the next id that is in
- * use. */
+/* Returns the slot of the entry of the id at this place of the span. If the id is not in use,
+ * returns the slot of the next id that is in use. */
 static uint32_t slot_of(const struct elapse__queue_span *span, uint32_t size, uint32_t place)
 {
     return size == LARGEST ? place : count_bits(span->used & ((UINT64_C(1) << place) - 1));
@@ -141,8 +142,8 @@ void elapse__queue_ids_fetch(const struct elapse__queue_ids *ids, uint64_t id)
 
 /* ---- sizes ---- */
 
-/* Makes sure that one span of this size can be taken, or of a larger one if there are as many of
- * this size as there may be. */
+/* Makes sure that one span of this size can be taken. If no more spans of this size are allowed,
+ * makes sure that a larger span can be taken. */
 static bool reserve_span(struct elapse__queue_ids *ids, uint32_t size,
                          const struct elapse_allocator *memory)
 {
@@ -151,8 +152,8 @@ static bool reserve_span(struct elapse__queue_ids *ids, uint32_t size,
     return elapse__queue_slab_reserve(&ids->spans[size], memory);
 }
 
-/* Takes a span of this size, or of a larger one. Returns 0 if there is no memory. Never 0 if a span
- * of this size was reserved. */
+/* Takes a span of this size, or a larger span. Returns 0 if there is no memory. Does not return 0
+ * if a span of this size was reserved. */
 static uint32_t take_span(struct elapse__queue_ids *ids, uint32_t size,
                           const struct elapse_allocator *memory)
 {
@@ -172,8 +173,8 @@ static void set_recent(struct elapse__queue_ids *ids, uint32_t item)
     ids->recent_span = item == 0 ? NULL : span_at(ids, item);
 }
 
-/* Gives a span back. One chunk of each size stays: for an id that was reserved, and so that a count
- * that goes up and down does not allocate. */
+/* Gives a span back. One chunk of each size stays, because an id that was reserved may need it, and
+ * because a count that goes up and down must not allocate. */
 static void give_span(struct elapse__queue_ids *ids, uint32_t item,
                       const struct elapse_allocator *memory)
 {
@@ -185,7 +186,8 @@ static void give_span(struct elapse__queue_ids *ids, uint32_t item,
         set_recent(ids, 0);
 }
 
-/* Moves a span to another record, which was taken for it and has room for it. */
+/* Moves a span to another record. Requires that the record was taken for the span and has room for
+ * it. */
 static uint32_t move_span(struct elapse__queue_ids *ids, uint32_t from, uint32_t to,
                           const struct elapse_allocator *memory)
 {
@@ -220,8 +222,9 @@ bool elapse__queue_ids_reserve(struct elapse__queue_ids *ids, uint64_t id,
     return span_has_room(ids->recent_span, size) || reserve_span(ids, size + 1, memory);
 }
 
-/* A span that finds no record of its size takes one of the largest, and each of the ids' spans
- * needs one of those at most. */
+/* Makes sure that `count` ids can be added. If there is no record of the size of a span, the span
+ * takes a record of the largest size. So each span of the ids needs at most one record of the
+ * largest size. */
 bool elapse__queue_ids_reserve_many(struct elapse__queue_ids *ids, uint64_t id, uint32_t count,
                                     const struct elapse_allocator *memory)
 {
@@ -236,7 +239,7 @@ static uint32_t make_span(struct elapse__queue_ids *ids, uint64_t number,
                           const struct elapse_allocator *memory)
 {
     uint32_t item = take_span(ids, 0, memory);
-    ELAPSE__ASSERT(item != 0); /* it was reserved */
+    ELAPSE__ASSERT(item != 0); /* the span was reserved */
     span_at(ids, item)->number = number;
     elapse__queue_index_insert(&ids->index, item, memory);
     return item;
@@ -255,7 +258,7 @@ static void prepare_span(struct elapse__queue_ids *ids, uint64_t number,
         set_recent(ids, move_span(ids, item, take_span(ids, size + 1, memory), memory));
 }
 
-/* Makes a gap for an entry among those of a span that has none. */
+/* Makes a gap for an entry at `slot` by moving the entries of the span. */
 static void make_gap(struct elapse__queue_span *span, uint32_t slot)
 {
     memmove(&span->entries[slot + 1], &span->entries[slot],
@@ -280,8 +283,8 @@ void elapse__queue_ids_insert(struct elapse__queue_ids *ids, uint64_t id, uint32
     ids->count++;
 }
 
-/* Moves a span that lost an id to a smaller record, if there is memory. Where that takes the record
- * of an id that was reserved, the id gets the larger one. */
+/* Moves a span that has lost an id to a smaller record, if there is memory. The smaller record may
+ * be the one that was reserved for an id. Then the id can take the larger record. */
 static void shrink_span(struct elapse__queue_ids *ids, uint32_t item,
                         const struct elapse_allocator *memory)
 {
@@ -326,8 +329,8 @@ uint64_t elapse__queue_ids_bytes(const struct elapse__queue_ids *ids)
     return bytes;
 }
 
-/* Counts the ids of the spans of one size. A free record has no ids: its bytes are zero but for the
- * first four, which are those of `number`. */
+/* Counts the ids of all spans of one size. A free record has no ids: all its bytes are zero, except
+ * the first four, which `number` uses. */
 static uint64_t count_ids(const struct elapse__queue_slab *spans, uint32_t *empty)
 {
     uint64_t count = 0;

@@ -1,7 +1,7 @@
 #include "index.h"
 
 enum {
-    HEADS_BITS = 10, /* heads a chunk: 4 KiB */
+    HEADS_BITS = 10, /* a chunk has 2^10 heads, which take 4 KiB */
     FIRST_LEVEL = 64,
     ITEM_BITS = 28,
 };
@@ -37,7 +37,8 @@ static uint32_t bucket_of(const struct elapse__queue_index *index, uint64_t hash
     return bucket;
 }
 
-/* The link to an item: the upper bits come from the end of the hash that no bucket number uses. */
+/* Returns the link to an item. The upper bits of the link are bits of the hash that the number of a
+ * bucket does not use. */
 static uint32_t link_to(uint32_t item, uint64_t hash)
 {
     ELAPSE__ASSERT_THAT(item, >, 0);
@@ -64,7 +65,7 @@ static uint32_t *link_of(const struct elapse__queue_index *index, uint32_t item)
     return index->calls->link(index->owner, item);
 }
 
-/* Splits the bucket `split` in two. The order within each half stays. */
+/* Splits the bucket `split` into two buckets. The order of the items within each bucket stays. */
 static void split_bucket(struct elapse__queue_index *index, const struct elapse_allocator *memory)
 {
     uint32_t made = index->level + index->split;
@@ -97,7 +98,7 @@ static void split_bucket(struct elapse__queue_index *index, const struct elapse_
     }
 }
 
-/* Joins the last bucket with the one that it was split from. */
+/* Joins the last bucket with the bucket from which it was split. */
 static void join_bucket(struct elapse__queue_index *index, const struct elapse_allocator *memory)
 {
     if (index->split == 0) {
@@ -115,7 +116,7 @@ static void join_bucket(struct elapse__queue_index *index, const struct elapse_a
         index->moved++;
     }
     *end = *head_at(index, last);
-    /* One chunk stays in reserve, so that a count that goes up and down does not allocate. */
+    /* One chunk stays in reserve, so a count that goes up and down does not allocate. */
     if (elapse__queue_chunks_items(&index->heads) >= (uint64_t)last + (2u << HEADS_BITS))
         elapse__queue_chunks_shrink(&index->heads, memory);
 }
@@ -167,7 +168,8 @@ void elapse__queue_index_remove(struct elapse__queue_index *index, uint32_t item
         join_bucket(index, memory);
 }
 
-/* Returns the first item from `link` on whose link has the upper bits of `hash`. */
+/* Follows the links from `link` on. Returns the first item whose link has the upper bits of `hash`.
+ */
 static uint32_t follow_links(const struct elapse__queue_index *index, uint32_t link, uint64_t hash)
 {
     while (link != 0 && link >> ITEM_BITS != hash >> 60)

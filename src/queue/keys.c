@@ -27,7 +27,8 @@ struct elapse__hash_128 elapse__queue_key_hash(const struct elapse__queue *queue
                                                struct elapse__queue_text tube,
                                                struct elapse__queue_text key)
 {
-    /* The size of the first part keeps ("ab", "c") and ("a", "bc") apart. */
+    /* The bytes begin with the size of the first part, so ("ab", "c") and ("a", "bc") have
+     * different bytes. */
     unsigned char bytes[1 + ELAPSE__QUEUE_TUBE_BYTES_MAX + ELAPSE__QUEUE_KEY_BYTES_MAX];
     ELAPSE__ASSERT_THAT(tube.size, <=, ELAPSE__QUEUE_TUBE_BYTES_MAX);
     ELAPSE__ASSERT_THAT(key.size, <=, ELAPSE__QUEUE_KEY_BYTES_MAX);
@@ -36,7 +37,7 @@ struct elapse__hash_128 elapse__queue_key_hash(const struct elapse__queue *queue
     memcpy(bytes + 1 + tube.size, key.bytes, key.size);
     struct elapse__hash_128 hash =
         elapse__sip_hash_128(&queue->secret, bytes, 1 + tube.size + key.size);
-    /* A key record has room for 96 bits. */
+    /* A key record has room for 96 bits of the hash. */
     hash.high &= UINT32_MAX;
     return hash;
 }

@@ -1,6 +1,6 @@
 #include "commands.h"
 
-/* Makes a buried or delayed job ready, in a group of its own. */
+/* Makes a buried or delayed job ready. The records of this change are a group. */
 static struct elapse__queue_answer kick_job(struct elapse__queue *queue,
                                             struct elapse__queue_entry *entry)
 {
@@ -13,7 +13,7 @@ static struct elapse__queue_answer kick_job(struct elapse__queue *queue,
         return elapse__queue_say(ELAPSE__QUEUE_REFUSED, id);
     ELAPSE__ASSERT(elapse__queue_state_of(entry) == ELAPSE__QUEUE_BURIED ||
                    elapse__queue_state_of(entry) == ELAPSE__QUEUE_DELAYED);
-    /* A job that was set aside gets all its retries again. */
+    /* A job that was buried gets all its retries again. */
     if (elapse__queue_state_of(entry) == ELAPSE__QUEUE_BURIED)
         side->attempts = 0;
     side->kicks++;
@@ -53,7 +53,7 @@ struct elapse__queue_answer elapse__queue_kick_any_id(struct elapse__queue *queu
 
 /* ---- the soonest delayed jobs ---- */
 
-/* Returns when a delayed job is due, on one scale for both clocks. */
+/* Returns when a delayed job is due. The result is on one scale for both clocks. */
 static uint64_t order_of_due(const struct elapse__queue *queue,
                              const struct elapse__queue_entry *entry)
 {
@@ -67,7 +67,7 @@ struct kick_item {
     uint64_t id;
 };
 
-enum { KICK_CHUNK_BITS = 10 }; /* 16 KiB */
+enum { KICK_CHUNK_BITS = 10 }; /* a chunk has 2^10 items, which take 16 KiB */
 
 static bool comes_later(struct kick_item one, struct kick_item other)
 {
@@ -90,7 +90,7 @@ static void sift_up(struct elapse__queue_kick *kick, struct kick_item item)
     *kept_at(kick, place) = item;
 }
 
-/* Puts the item in the place of the first one. */
+/* Puts the item in the place of the first item of the heap. */
 static void sift_down(struct elapse__queue_kick *kick, struct kick_item item)
 {
     uint32_t place = 0;
@@ -108,8 +108,8 @@ static void sift_down(struct elapse__queue_kick *kick, struct kick_item item)
     *kept_at(kick, place) = item;
 }
 
-/* Adds an item to `soonest`, a heap whose first item comes last of all. A full heap drops its first
- * item. Returns false if there is no memory. */
+/* Adds an item to the heap `soonest`. The first item of the heap is the job that is due last. If
+ * the heap is full, its first item is dropped. Returns false if there is no memory. */
 static bool keep_item(struct elapse__queue *queue, struct elapse__queue_kick *kick,
                       struct kick_item item, uint32_t most)
 {
@@ -124,7 +124,8 @@ static bool keep_item(struct elapse__queue *queue, struct elapse__queue_kick *ki
     return true;
 }
 
-/* Returns the next delayed job of the tube behind the cursor and before `end`, or NULL. */
+/* Returns the next delayed job of the tube after the cursor and before `end`. Returns NULL if there
+ * is none. */
 static struct elapse__queue_entry *next_delayed(const struct elapse__queue *queue,
                                                 const struct elapse__queue_tube *tube,
                                                 uint32_t *cursor, uint32_t end)
@@ -139,14 +140,14 @@ static struct elapse__queue_entry *next_delayed(const struct elapse__queue *queu
     return NULL;
 }
 
-/* Returns the end of a slice of `most` places from the cursor on. */
+/* Returns the end of a slice that begins at the cursor and has `most` places. */
 static uint32_t end_of_slice(const struct elapse__queue *queue, uint32_t cursor, uint32_t most)
 {
     uint64_t end = (uint64_t)cursor + 1 + most;
     return end < queue->jobs.fresh ? (uint32_t)end : queue->jobs.fresh;
 }
 
-/* Returns how many jobs the pass may choose. */
+/* Returns the greatest number of jobs that the pass may choose. */
 static uint32_t most_of_pass(const struct elapse__queue_kick *kick)
 {
     uint64_t left = kick->wanted - kick->kicked;
@@ -154,7 +155,7 @@ static uint32_t most_of_pass(const struct elapse__queue_kick *kick)
     return left < most ? (uint32_t)left : most;
 }
 
-/* Does one slice of the pass over all places. */
+/* Chooses jobs in one slice of the pass over all places. */
 static enum elapse__queue_result choose_items(struct elapse__queue *queue,
                                               const struct elapse__queue_tube *tube,
                                               struct elapse__queue_kick *kick)
@@ -175,8 +176,8 @@ static enum elapse__queue_result choose_items(struct elapse__queue *queue,
     return ELAPSE__QUEUE_OK;
 }
 
-/* Kicks a slice of the jobs that the pass has chosen. After the last of them another pass begins,
- * if this pass could not choose enough jobs. */
+/* Kicks some of the jobs that the pass has chosen. After the last of these jobs another pass
+ * begins, if this pass could not choose enough jobs. */
 static enum elapse__queue_result kick_items(struct elapse__queue *queue,
                                             struct elapse__queue_kick *kick)
 {

@@ -2,7 +2,8 @@
 
 #include "commands.h"
 
-/* Returns the entry whose lease the holder has, RESERVED or SHADOW; NULL: the lease has ended. */
+/* Returns the entry whose lease the holder has. The entry is RESERVED or SHADOW. Returns NULL if
+ * the lease has ended. */
 static struct elapse__queue_entry *held_entry(struct elapse__queue *queue,
                                               struct elapse__queue_now now,
                                               const struct elapse__queue_holder *holder)
@@ -30,7 +31,7 @@ bool elapse__queue_is_leased_by(struct elapse__queue *queue, struct elapse__queu
     return entry != NULL && elapse__queue_state_of(entry) == ELAPSE__QUEUE_RESERVED;
 }
 
-/* Cuts a text at the end of a character of UTF-8. */
+/* Cuts a text that is too long, at the end of a character of UTF-8. */
 static struct elapse__queue_text cut_error(struct elapse__queue_text text)
 {
     const unsigned char *bytes = text.bytes;
@@ -43,7 +44,7 @@ static struct elapse__queue_text cut_error(struct elapse__queue_text text)
 }
 
 /* Begins the group of a command of a worker. If there is no room for the error that the worker
- * tells, takes it away. */
+ * tells, drops the error. */
 static bool begin_group(struct elapse__queue *queue, struct elapse__queue_holder *holder)
 {
     uint64_t bytes = elapse__record_bytes_max(ELAPSE__QUEUE_SMALL_MAX, 0) + holder->error.size;
@@ -52,7 +53,7 @@ static bool begin_group(struct elapse__queue *queue, struct elapse__queue_holder
                     !(queue->transaction != NULL && queue->transaction->drops_errors) &&
                     elapse__queue_error_room(queue);
     if (has_room && queue->transaction != NULL)
-        error = 0; /* its group has begun, with room for the text */
+        error = 0; /* the group of the transaction has begun, with room for the text */
     else if (has_room)
         error = queue->sink->begin(queue->sink, bytes, ELAPSE__RECORD_FOR_GROWTH);
     if (error == 0 || error == EAGAIN)
@@ -61,8 +62,9 @@ static bool begin_group(struct elapse__queue *queue, struct elapse__queue_holder
     return elapse__queue_begin_relief(queue);
 }
 
-/* Begins a command of a worker: finds the job, and begins a group if the job is RESERVED. A shadow
- * ends if `ends`. Returns NULL, and the answer, if there is nothing more to do. */
+/* Begins a command of a worker. Finds the job, and begins a group if the job is RESERVED. If the
+ * job is a shadow and `ends` is true, ends the shadow. If there is nothing more to do, returns NULL
+ * and stores the answer. */
 static struct elapse__queue_entry *begin_held(struct elapse__queue *queue,
                                               struct elapse__queue_now now,
                                               struct elapse__queue_holder *holder, bool ends,
@@ -82,7 +84,7 @@ static struct elapse__queue_entry *begin_held(struct elapse__queue *queue,
     answer->result = ELAPSE__QUEUE_REFUSED;
     if (!begin_group(queue, holder))
         return NULL;
-    /* The worker speaks, so the hand-out has reached it. */
+    /* The worker sends a command about the job, so the hand-out has reached the worker. */
     elapse__queue_side_of(queue, entry)->replayed = 0;
     answer->result = ELAPSE__QUEUE_OK;
     return entry;
@@ -129,7 +131,7 @@ struct elapse__queue_answer elapse__queue_lease_withdraw(struct elapse__queue *q
 {
     struct elapse__queue_answer answer;
     struct elapse__queue_entry *entry = begin_held(queue, now, &holder, true, &answer);
-    /* A lease that never begins would never end. */
+    /* A lease that does not begin would never end. */
     if (entry == NULL && answer.result == ELAPSE__QUEUE_REFUSED)
         (void)elapse__queue_lease_begin(queue, now, holder);
     if (entry == NULL)
@@ -157,8 +159,9 @@ struct elapse__queue_answer elapse__queue_ack(struct elapse__queue *queue,
     return answer;
 }
 
-/* Ends the group of a hand-out that failed. If its worker tells an error, no record of the failure
- * is written yet; the job may have ended, or wait for its next occurrence. */
+/* Ends the group of a hand-out that failed. If the worker tells an error, the record of the failure
+ * is not written yet, and is written here. By now the job may have ended, or may wait for its next
+ * occurrence. */
 static uint64_t end_failure(struct elapse__queue *queue, const struct elapse__queue_holder *holder)
 {
     struct elapse__queue_entry *entry = elapse__queue_entry_find(&queue->jobs, holder->id);
@@ -194,8 +197,8 @@ struct elapse__queue_answer elapse__queue_nack_after(struct elapse__queue *queue
     return answer;
 }
 
-/* Ends the lease. The job waits for a delay that the worker gives. With a priority this is a
- * release, and counts as one. */
+/* Ends the lease, and lets the job wait for the delay that the worker gives. If the worker gives a
+ * priority, this is the release of beanstalkd, and counts as a release. */
 static struct elapse__queue_answer give_back(struct elapse__queue *queue,
                                              struct elapse__queue_now now,
                                              struct elapse__queue_holder holder,
@@ -287,7 +290,7 @@ struct elapse__queue_answer elapse__queue_delete(struct elapse__queue *queue,
     if (answer.result == ELAPSE__QUEUE_REMOVED) {
         answer.result = ELAPSE__QUEUE_OK;
         queue->totals.deletes++;
-        ELAPSE__ASSERT(tube != NULL); /* a job that is removed was there */
+        ELAPSE__ASSERT(tube != NULL); /* the job was there, so its tube was too */
         tube->totals.deletes++;
     }
     if (tube != NULL)
@@ -334,7 +337,7 @@ bool elapse__queue_connection_close(struct elapse__queue *queue, struct elapse__
         struct elapse__queue_entry *entry = elapse__queue_entry_at(&queue->jobs, side->entry);
         ELAPSE__ASSERT(side->connection == connection);
         ELAPSE__ASSERT(elapse__queue_is_leased(elapse__queue_state_of(entry))); /* invariant 5 */
-        /* A shadow ends without a record, as it also does when its ttr has passed. */
+        /* A shadow ends without a record, also when its ttr has passed. */
         if (elapse__queue_state_of(entry) == ELAPSE__QUEUE_SHADOW) {
             elapse__queue_end_shadow(queue, entry);
             continue;

@@ -1,10 +1,12 @@
 /*
- * What the limits of a tube hold back, and its rate. While the bucket of a tube has no token, its
- * alarm is in a wheel; the turn that takes it out tells those who wait. So whether there is a token
- * is known without the present.
+ * Holds jobs back by the limits of a tube, one of which is the rate. The bucket of a tube has
+ * tokens, and each hand-out takes one. While the bucket has no token, its alarm is in a wheel. When
+ * a turn takes the alarm out of the wheel, it tells the waiting workers. So the queue knows whether
+ * there is a token without knowing the present time.
  *
- * On the disk the bucket is a time of the wall clock. A bucket whose tokens come slowly is written
- * with each hand-out. The others are written by a clean stop alone: after a crash they are empty.
+ * On the disk a bucket is a time of the wall clock. If the tokens of a bucket come slowly, the
+ * bucket is written with each hand-out. All other buckets are written only at a clean stop. After a
+ * crash such a bucket is empty.
  */
 #include "tables.h"
 
@@ -76,8 +78,8 @@ void elapse__queue_set_rate(struct elapse__queue *queue, struct elapse__queue_tu
     set_alarm(queue, tube);
 }
 
-/* Returns the bucket that the TUBE says. A wall clock that was set back makes no wait longer than
- * for one token. */
+/* Returns the bucket that a record TUBE describes. If the wall clock was set back, the bucket still
+ * waits no longer than one token takes. */
 static struct elapse__queue_bucket read_bucket(const struct elapse__queue *queue,
                                                const struct elapse__queue_settings *settings,
                                                const struct elapse__queue_rate *rate)
@@ -123,7 +125,7 @@ void elapse__queue_note_bucket(struct elapse__queue *queue, struct elapse__queue
     int64_t wall_ms = queue->now.wall_ms;
     int64_t next_ms = bucket->tick >= present ? wall_ms + (int64_t)(bucket->tick - present)
                                               : wall_ms - (int64_t)(present - bucket->tick);
-    /* A bucket that was never used has been full for long. */
+    /* A bucket that was never used counts as full since long ago. */
     settings->rate_next_ms = next_ms > 0 ? (uint64_t)next_ms : 1;
     settings->rate_next_part = next_ms > 0 ? bucket->part : 0;
     settings->rate_life = is_slow ? 0 : queue->life;

@@ -1,5 +1,5 @@
 /*
- * Moves a job to another state, and writes the record that tells the move.
+ * Moves a job to another state, and writes the record of this change.
  */
 #include "moves.h"
 

@@ -5,7 +5,7 @@
 
 void elapse__queue_take_now(struct elapse__queue *queue, struct elapse__queue_now now)
 {
-    /* Milliseconds of the boot-time clock that are far from overflowing. */
+    /* The greatest time of the boot-time clock. It is so small that no sum overflows. */
     const uint64_t boot_ms_max = UINT64_C(1) << 60;
     if (now.boot_ms > boot_ms_max)
         now.boot_ms = boot_ms_max;

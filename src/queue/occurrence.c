@@ -34,8 +34,9 @@ void elapse__queue_end_occurrence(struct elapse__queue *queue, struct elapse__qu
         elapse__queue_write_state(queue, entry, ELAPSE__RECORD_CHANGE);
 }
 
-/* Returns how long a job waits after its attempts so far, which have failed: somewhere in
- * [max(min, w / 2), w], where w is the smaller one of `max` and min x 2^attempts. */
+/* Returns how long a job waits before its next attempt. All attempts so far have failed. The wait
+ * is chosen at random from [max(min, w / 2), w], where w is the smaller one of `max` and min x
+ * 2^attempts. */
 static uint64_t back_off_ms(struct elapse__queue *queue,
                             const struct elapse__queue_profile *profile, uint32_t attempts)
 {
@@ -57,7 +58,7 @@ void elapse__queue_fail_attempt(struct elapse__queue *queue, struct elapse__queu
     const struct elapse__queue_profile *profile = elapse__queue_profile_of(queue, entry);
     struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
     ELAPSE__ASSERT_THAT(elapse__queue_state_of(entry), ==, ELAPSE__QUEUE_RESERVED);
-    /* A lease of an earlier life may never have reached its worker. */
+    /* The hand-out of a lease of an earlier life may never have reached its worker. */
     if (!side->replayed)
         side->attempts++;
     if (profile->retry > 0 && side->attempts >= profile->retry) {
@@ -96,8 +97,8 @@ bool elapse__queue_has_expired(const struct elapse__queue *queue,
 
 void elapse__queue_drop_expired(struct elapse__queue *queue, struct elapse__queue_entry *entry)
 {
-    /* If the sink refuses, the job is dropped without a record: after a restart it has expired,
-     * too. */
+    /* If the sink refuses the group, the job is dropped without a record. After a restart the job
+     * has expired again, so the record is not needed. */
     bool write = elapse__queue_begin_relief(queue);
     ELAPSE__ASSERT(!elapse__queue_is_leased(elapse__queue_state_of(entry)));
     queue->totals.expired++;

@@ -1,5 +1,6 @@
 /*
- * Draws the wheel of a queue.
+ * Makes a picture of the wheel of the boot-time clock: which slots of each level have timers, and
+ * where the wheel stands.
  */
 #include <string.h>
 

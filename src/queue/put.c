@@ -104,24 +104,24 @@ static const char *put_fault(const struct elapse__queue *queue, const struct ela
     return fault != NULL ? fault : put_options_fault(put);
 }
 
-/* A put that was checked, with everything that it needs. */
+/* The plan of a put that was checked. It has everything that the put needs. */
 struct put_plan {
     const struct elapse__queue_put *put;
     struct elapse__queue_fields fields;
     struct elapse__queue_prepared prepared;
     struct elapse__hash_128 token_hash;
     struct elapse__queue_entry *existing; /* the job that has the key, or NULL */
-    bool debounce;                        /* the existing job stays, with a new body */
+    bool debounce; /* DEBOUNCE: the existing job stays, and gets the new body */
     struct elapse__queue_tick due;
-    uint64_t id;    /* of the new job; with `debounce`, that of the existing one */
-    uint64_t first; /* DEBOUNCE: the tick of the first put; 0: none */
+    uint64_t id;    /* the id of the new job, or of the existing job if `debounce` is true */
+    uint64_t first; /* DEBOUNCE: the tick of the first put; 0: there is no debounce */
 };
 
 static uint64_t next_id(const struct elapse__queue *queue)
 {
     uint64_t partitions = queue->options.partitions;
     if (partitions == 1)
-        return queue->last_id + 1; /* the usual case: a division takes as long as an index */
+        return queue->last_id + 1; /* this is the usual case, and a division would take long */
     uint64_t id = (queue->last_id / partitions + 1) * partitions + queue->options.partition;
     ELAPSE__ASSERT_THAT(id, >, queue->last_id); /* invariant 1: no id is given twice */
     return id;
@@ -133,7 +133,7 @@ static enum elapse__queue_result check_limits(struct elapse__queue *queue, struc
         plan->existing != NULL && elapse__queue_state_of(plan->existing) != ELAPSE__QUEUE_RESERVED;
     plan->id = plan->debounce ? elapse__queue_id(plan->existing) : next_id(queue);
     if (queue->transaction != NULL)
-        return ELAPSE__QUEUE_OK; /* it has checked them for all of its puts */
+        return ELAPSE__QUEUE_OK; /* the transaction has checked the limits for all its puts */
     if (queue->jobs.count - ends >= queue->options.jobs_max || plan->id > ELAPSE__QUEUE_ID_MAX)
         return ELAPSE__QUEUE_LIMIT;
     return plan->put->token.size == 0 || elapse__queue_tokens_fit(queue, 1)
@@ -141,7 +141,7 @@ static enum elapse__queue_result check_limits(struct elapse__queue *queue, struc
                : ELAPSE__QUEUE_TOKENS_FULL;
 }
 
-/* Plans when the job is due; for DEBOUNCE also notes when the first put was. */
+/* Plans when the job is due. For DEBOUNCE also notes when the first put was. */
 static void plan_due(struct elapse__queue *queue, struct put_plan *plan)
 {
     const struct elapse__queue_put *put = plan->put;
@@ -168,8 +168,8 @@ static void plan_due(struct elapse__queue *queue, struct put_plan *plan)
         plan->due.tick = plan->first + put->debounce_max_ms;
 }
 
-/* Fills in the fields that the client gave. The plan begins with zeros: to set all fields again
- * would cost as much as an index. */
+/* Fills in the fields that the client gave. The plan begins with zeros, so other fields are not set
+ * again, which would take long. */
 static void plan_fields(struct put_plan *plan)
 {
     const struct elapse__queue_put *put = plan->put;
@@ -201,7 +201,7 @@ static void plan_fields(struct put_plan *plan)
     }
 }
 
-/* Puts the headers behind the body. Returns false if there is no memory. */
+/* Puts the headers after the body. Returns false if there is no memory. */
 static bool join_headers(struct elapse__queue *queue, const struct elapse__queue_put *put,
                          struct elapse__queue_prepared *prepared)
 {
@@ -232,8 +232,8 @@ static struct elapse__queue_recurrence *recurrence_of(const struct elapse__queue
     return elapse__queue_side_of(queue, built->entry)->recurrence;
 }
 
-/* Allocates what the put needs beside room in the heap and in the journal. Nothing has changed if
- * this fails. */
+/* Allocates everything that the put needs, except room in the heap and in the journal. If this
+ * fails, nothing has changed. */
 static enum elapse__queue_result prepare(struct elapse__queue *queue, struct put_plan *plan,
                                          const char **fault)
 {
@@ -277,7 +277,7 @@ enum elapse__queue_result elapse__queue_put_prepare(struct elapse__queue *queue,
     *fault = put_fault(queue, put);
     if (*fault != NULL)
         return ELAPSE__QUEUE_ARGUMENT;
-    /* Whether a job has the key, which its id depends on, is not known yet. */
+    /* It is not known yet whether a job has the key. The id of the put depends on that. */
     struct put_plan plan = {.put = put, .first = put->if_key == ELAPSE__QUEUE_DEBOUNCE};
     plan_fields(&plan);
     enum elapse__queue_result result = prepare(queue, &plan, fault);
@@ -300,7 +300,7 @@ uint64_t elapse__queue_put_bytes(const struct elapse__queue_put *put)
            (put->token.size > 0 ? frame + put->token.size : 0);
 }
 
-/* Makes room in the heap and in the journal. */
+/* Makes room for the put in the heap and in the journal. */
 static enum elapse__queue_result make_room(struct elapse__queue *queue, struct put_plan *plan)
 {
     const struct elapse__queue_prepared *prepared = &plan->prepared;
@@ -316,7 +316,8 @@ static enum elapse__queue_result make_room(struct elapse__queue *queue, struct p
                                                                            : ELAPSE__QUEUE_REFUSED;
 }
 
-/* Allocates all that the put needs, and begins its group. Nothing has changed if this fails. */
+/* Allocates everything that the put needs, and begins its group. If this fails, nothing has
+ * changed. */
 static enum elapse__queue_result plan_memory(struct elapse__queue *queue, struct put_plan *plan,
                                              const char **fault)
 {
@@ -338,7 +339,7 @@ static enum elapse__queue_result plan_memory(struct elapse__queue *queue, struct
 }
 
 #ifdef ELAPSE__ASSERTIONS
-/* Whether the fields are those of the job, apart from its texts. */
+/* Returns whether the fields describe the job. Does not compare its texts. */
 static bool describes(const struct elapse__queue *queue, const struct elapse__queue_entry *entry,
                       const struct elapse__queue_fields *fields)
 {
@@ -358,8 +359,8 @@ static bool describes(const struct elapse__queue *queue, const struct elapse__qu
 }
 #endif
 
-/* Writes the record of the job. The plan has what the client gave; the rest is as the job is
- * now. */
+/* Writes the record of the job. Some fields come from the plan, which has what the client gave. The
+ * other fields come from the job as it is now. */
 static void write_job(struct elapse__queue *queue, struct put_plan *plan)
 {
     struct elapse__queue_fields *fields = &plan->fields;
@@ -377,8 +378,8 @@ void elapse__queue_keep_token(struct elapse__queue *queue, uint32_t number,
 {
     if (life_ms == 0)
         life_ms = ELAPSE__QUEUE_TOKEN_MS;
-    /* Every reader takes a token to live for ten minutes. So the record of a token that shall live
-     * for less says that the token came earlier. */
+    /* A token in a record always lives for ten minutes. So if a token lives for less time, its
+     * record says that the token came earlier than it did. */
     fields.token_ms = queue->now.wall_ms - (int64_t)(ELAPSE__QUEUE_TOKEN_MS - life_ms);
     uint64_t end = elapse__queue_present(queue, false) + life_ms + 999;
     struct elapse__queue_token token = {
@@ -390,7 +391,7 @@ void elapse__queue_keep_token(struct elapse__queue *queue, uint32_t number,
     elapse__queue_token_link(queue, number, token, life_ms);
 }
 
-/* Performs the plan. Cannot fail. */
+/* Carries out the plan. Cannot fail. */
 static struct elapse__queue_answer perform_put(struct elapse__queue *queue, struct put_plan *plan)
 {
     enum elapse__queue_result result = ELAPSE__QUEUE_SCHEDULED;
@@ -435,8 +436,8 @@ static struct elapse__queue_answer perform_put(struct elapse__queue *queue, stru
         .result = result, .id = plan->id, .position = elapse__queue_end(queue)};
 }
 
-/* Returns the answer of a put that stores nothing because of the job that has the key; SCHEDULED:
- * the put goes on. */
+/* Returns the answer of the put if the put stores nothing because another job has the key. Returns
+ * SCHEDULED if the put goes on. */
 static enum elapse__queue_result answer_of_key(const struct elapse__queue_put *put,
                                                enum elapse__queue_state state)
 {

@@ -2,11 +2,12 @@
 
 #include <string.h>
 
-/* How many passed occurrences of a cron expression are counted one by one. Beyond this number the
- * next moment is looked for from the present, and all occurrences between count as one. */
+/* Up to this number, the passed occurrences of a cron expression are counted one by one. If there
+ * are more, the next moment is searched from the present on, and all occurrences between count as
+ * one. */
 enum { MISSED_ONE_BY_ONE = 64 };
 
-/* Copies a text with a zero at the end. Requires that it fits. */
+/* Copies a text, and puts a zero byte at its end. Requires that both fit. */
 static void copy_text(char *to, struct elapse__queue_text text)
 {
     ELAPSE__ASSERT_THAT(text.size, <=, ELAPSE__QUEUE_CRON_BYTES_MAX);
@@ -14,7 +15,8 @@ static void copy_text(char *to, struct elapse__queue_text text)
     to[text.size] = '\0';
 }
 
-/* Finds the zone. Returns NULL, or what is wrong. */
+/* Finds the time zone and binds the expression to it. Returns NULL, or a phrase that says what is
+ * wrong. */
 static const char *bind_zone(const struct elapse__queue *queue, struct elapse_cron *cron,
                              struct elapse__queue_text zone)
 {
@@ -70,7 +72,8 @@ elapse__queue_recurrence_make(struct elapse__queue *queue,
     return ELAPSE__QUEUE_OK;
 }
 
-/* The first moment of the expression after a time, in milliseconds. */
+/* Finds the first moment of the expression after a time. Both are in milliseconds. Returns false if
+ * there is no such moment. */
 static bool cron_after(const struct elapse_cron *cron, int64_t after_ms, int64_t *next_ms)
 {
     int64_t after_s = after_ms / 1000 - (after_ms % 1000 < 0);

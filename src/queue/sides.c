@@ -84,7 +84,8 @@ static bool has_values(const struct elapse__queue_profile *profile,
            profile->backoff_max_ms == fields->backoff_max_ms;
 }
 
-/* Finds the profile with these values, or makes it. Returns 0 if there is no memory. */
+/* Finds the profile with these values. Makes the profile if there is none. Returns 0 if there is no
+ * memory. */
 static uint32_t find_profile(struct elapse__queue *queue, const struct elapse__queue_fields *fields)
 {
     const struct elapse__queue_profile wanted = {
@@ -187,11 +188,13 @@ uint64_t elapse__queue_excess_bytes(const struct elapse__queue *queue)
     return queue->live_excess;
 }
 
-/* A record may get longer by the counters, by the lease, by the time of the put, which is left out
- * while it is the due time, and by the word that says that there is an error. The record of an
- * error may get longer by the lease. All jobs that were handed out have a side record. A job whose
- * record is long already, or whose side record has another reason, counts too. A job that waits for
- * arrivals alone may get a due time, but its record always has the time of the put. */
+/* Returns by how many bytes the records of all jobs may grow. The record of a job may grow by its
+ * counters, by its lease, and by the word that says that there is an error. It may also grow by the
+ * time of the put, which is left out while it equals the due time. The record of an error may grow
+ * by the lease. All jobs that were handed out have a side record, so the side records are counted.
+ * The result may be too large: a job may have a long record already, or a side record for another
+ * reason. A job that waits for arrivals alone may get a due time, but its record always has the
+ * time of the put. */
 uint64_t elapse__queue_growth_bytes(const struct elapse__queue *queue)
 {
     enum { COUNTERS = 6 * 4, LEASE = 4 + 8 + 8, PUT_TIME = 8, SECOND_PARTS = 2, ROUNDED_UP = 2 };

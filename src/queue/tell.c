@@ -29,11 +29,12 @@ void elapse__queue_tell(const struct elapse__queue *queue, const struct elapse__
         .ended_ms = queue->now.wall_ms,
         .tube = {tube->name, tube->name_size},
     };
-    /* A failure has counted the hand-out already. */
+    /* If the hand-out has failed, it was counted before. */
     ended.attempts += is_leased && outcome != ELAPSE__OUTCOME_FAILED;
     if (ended.was_begun)
         ended.begun_ms = elapse__queue_tick_to_ms(queue, false, entry->timer.deadline - ttr_ms);
-    /* A lease lasts up to a millisecond longer, so that its time is whole. */
+    /* The end of a lease is rounded up to a whole millisecond, so its beginning may lie after the
+     * end. */
     if (ended.was_begun && ended.begun_ms > ended.ended_ms)
         ended.begun_ms = ended.ended_ms;
     queue->ended(queue->ended_context, &ended);

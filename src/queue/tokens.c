@@ -108,7 +108,8 @@ void elapse__queue_token_give(struct elapse__queue *queue, uint32_t number)
     elapse__queue_slab_give(&queue->tokens, number);
 }
 
-/* Returns the list for tokens of this life: list n has those that live 2^n to 2^(n + 1) seconds. */
+/* Returns the list for tokens that live for this time. List n has the tokens that live for 2^n to
+ * 2^(n + 1) seconds. */
 static unsigned list_of(uint64_t life_ms)
 {
     unsigned list = 0;
@@ -139,7 +140,7 @@ void elapse__queue_token_link(struct elapse__queue *queue, uint32_t number,
     elapse__queue_index_insert(&queue->token_index, number, &queue->memory);
 }
 
-/* Ends the oldest token of a list, which has one. */
+/* Ends the oldest token of a list. Requires that the list has a token. */
 static void end_oldest(struct elapse__queue *queue, unsigned list)
 {
     uint32_t number = queue->oldest_token[list];
@@ -243,13 +244,14 @@ void elapse__queue_tokens_open(struct elapse__queue *queue)
 {
     const int64_t lasts_s = ELAPSE__QUEUE_TOKEN_MS / 1000 + 1;
     int64_t wall_s = queue->now.wall_ms / 1000;
-    /* Rounded up, as the end is: a token must not end early. */
+    /* The present is rounded up, and so is the end of the token, because a token must not end
+     * early. */
     uint32_t boot_s = seconds_of(elapse__queue_present(queue, false) + 999);
     uint32_t number = queue->oldest_token[ELAPSE__QUEUE_TOKEN_LISTS - 1];
     for (; number != 0; number = token_at(queue, number)->newer) {
         struct elapse__queue_token *token = token_at(queue, number);
         int64_t left_s = (int64_t)token->end_s - wall_s;
-        /* The wall clock may have been set back meanwhile. */
+        /* If the wall clock was set back meanwhile, the time that is left would be too long. */
         if (left_s > lasts_s)
             left_s = lasts_s;
         token->end_s = left_s > 0 ? boot_s + (uint32_t)left_s : 0;

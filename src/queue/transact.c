@@ -6,9 +6,9 @@
  *            |                      |                        |
  *            +--> GONE              +--> an error            +--> REFUSED      nothing has changed
  *
- * What is prepared is enough whatever the changes before have done: a put has its entry and all
- * that belongs to it (put.c), a tube that may get a ready job is held and keeps room in its heap,
- * and the table of ids has room for an id of each put.
+ * Each change has what it needs, whatever the changes before it have done. A put has its entry and
+ * everything that belongs to it (put.c). A tube that may get a ready job is held, and has room in
+ * its heap. The table of ids has room for the id of each put.
  */
 #include "transact.h"
 
@@ -54,7 +54,7 @@ struct elapse__queue_answer elapse__queue_change(struct elapse__queue *queue,
     return elapse__queue_say(ELAPSE__QUEUE_OK, held->holder.id);
 }
 
-/* Returns how much of the text of an error is written. */
+/* Returns how many bytes of the text of an error are written. */
 static uint64_t error_bytes(const struct elapse__queue_change *change)
 {
     bool fails = change->verb == ELAPSE__QUEUE_NACK || change->verb == ELAPSE__QUEUE_NACK_IN ||
@@ -82,13 +82,13 @@ struct plan {
     uint32_t puts;
     uint32_t tokens;
     uint64_t bytes;
-    uint64_t error_bytes; /* of `bytes`: the texts of errors */
-    bool drops_errors;    /* there is no room for them on the disk */
+    uint64_t error_bytes; /* how many of `bytes` are texts of errors */
+    bool drops_errors;    /* the disk has no room for the texts of errors */
     struct room {
         struct elapse__queue_prepared put;
-        struct elapse__queue_tube *tube;   /* held, with room in its heap; NULL: none */
-        struct elapse__queue_group *group; /* the same */
-    } * rooms;                             /* of each change */
+        struct elapse__queue_tube *tube;   /* a held tube with room in its heap; NULL: none */
+        struct elapse__queue_group *group; /* a held group with room in its heap; NULL: none */
+    } * rooms;                             /* one element for each change */
 };
 
 /* ---- what the transaction may do ---- */
@@ -117,7 +117,7 @@ static void count_needs(struct plan *plan)
     }
 }
 
-/* Tests the limits as if each put made a job and a token, and nothing ended. */
+/* Tests the limits. Counts as if each put made a job and a token, and nothing ended. */
 static enum elapse__queue_result check_limits(struct elapse__queue *queue, const struct plan *plan)
 {
     uint64_t last_id = queue->last_id + ((uint64_t)plan->puts + 1) * queue->options.partitions;
@@ -132,7 +132,8 @@ static enum elapse__queue_result check_limits(struct elapse__queue *queue, const
 
 /* ---- room ---- */
 
-/* Keeps a tube, and room for one more ready job. Returns false if there is no memory. */
+/* Holds a tube, and makes room for one more ready job in its heap. Returns false if there is no
+ * memory. */
 static bool keep_tube(struct elapse__queue *queue, struct room *room,
                       struct elapse__queue_tube *tube)
 {
@@ -143,13 +144,14 @@ static bool keep_tube(struct elapse__queue *queue, struct room *room,
     return true;
 }
 
-/* Keeps what a job needs to become ready: a place in its group, if it has one, or in its tube. */
+/* Makes room for a job that may become ready. The room is in its group, or in its tube if the job
+ * has no group. */
 static bool keep_place(struct elapse__queue *queue, struct room *room,
                        const struct elapse__queue_entry *entry)
 {
     struct elapse__queue_tube *tube = elapse__queue_tube_of(queue, entry);
     struct elapse__queue_group *group = elapse__queue_group_of(queue, tube, entry);
-    /* The tube is held first: give_room needs it as long as the group is kept. */
+    /* The tube is held first, because give_room needs the tube as long as the group is held. */
     if (!keep_tube(queue, room, tube))
         return false;
     if (group == NULL)
@@ -161,7 +163,7 @@ static bool keep_place(struct elapse__queue *queue, struct room *room,
     return true;
 }
 
-/* Keeps what a job needs that a change by its id may make ready. */
+/* Makes room for the job of a change by its id. The change may make the job ready. */
 static bool keep_job(struct elapse__queue *queue, struct room *room, uint64_t id, bool kicks)
 {
     struct elapse__queue_entry *entry = elapse__queue_entry_find(&queue->jobs, id);
@@ -171,12 +173,12 @@ static bool keep_job(struct elapse__queue *queue, struct room *room, uint64_t id
            keep_place(queue, room, entry);
 }
 
-/* Keeps what the job with a key needs. The job may be one that the transaction puts, whose place is
- * kept for the put. */
+/* Makes room for the job of a change by its key. If the transaction itself puts the job, the put
+ * has the room. */
 static bool keep_named(struct elapse__queue *queue, struct room *room,
                        struct elapse__queue_text name, struct elapse__queue_text key)
 {
-    /* No job has a name that is too long: the change will answer GONE. */
+    /* No job has a name that is too long, so the change will answer GONE. */
     if (!elapse__queue_text_fits(name, 1, ELAPSE__QUEUE_TUBE_BYTES_MAX) ||
         !elapse__queue_text_fits(key, 1, ELAPSE__QUEUE_KEY_BYTES_MAX))
         return true;
@@ -188,7 +190,7 @@ static bool keep_named(struct elapse__queue *queue, struct room *room,
     return entry == NULL ? keep_tube(queue, room, tube) : keep_place(queue, room, entry);
 }
 
-/* Keeps what an arrival needs: its token, and what the job needs that it may make ready. */
+/* Makes the token of an arrival, and room for its job, which the arrival may make ready. */
 static bool keep_arrival(struct elapse__queue *queue, struct room *room,
                          const struct elapse__queue_arrival *arrival)
 {
@@ -247,8 +249,8 @@ static void give_rooms(struct elapse__queue *queue, struct plan *plan)
     elapse__release_locked(&queue->memory, plan->rooms, plan->count * sizeof *plan->rooms);
 }
 
-/* Begins the group, as growth if a job is put, a token is kept or an error is told. If there is no
- * room for errors alone, drops their texts. */
+/* Begins the group. The group counts as growth if a job is put, a token is kept or an error is
+ * told. If only the texts of errors have no room, drops these texts. */
 static bool begin_group(struct elapse__queue *queue, struct plan *plan)
 {
     bool tells = plan->error_bytes > 0 && !queue->options.old_records;
@@ -304,7 +306,8 @@ static void make_changes(struct elapse__queue *queue, const struct plan *plan,
     queue->transaction = NULL;
 }
 
-/* Returns what is wrong with a change that is not a put; NULL: nothing is. */
+/* Returns a phrase that says what is wrong with a change that is not a put. Returns NULL if nothing
+ * is wrong. */
 static const char *fault_of(const struct elapse__queue *queue,
                             const struct elapse__queue_change *change)
 {

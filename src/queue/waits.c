@@ -5,11 +5,11 @@
  *
  *      waits --- the oldest --- ... --- last --- ... --- the youngest
  *
- * A job that is put and due at once goes to the end, and so does a job that comes due in time. If
- * many jobs come due late, one by one, they are older than jobs that were put meanwhile. The place
- * of each is near the place of the job before it, `last`. So the place of a job is searched from
- * the end and from `last`, and is found after a few steps. A job that is older than all goes to the
- * front.
+ * A job that is put and is due at once goes to the end. A job that becomes due in time also goes to
+ * the end. If many jobs become due late, one by one, they are older than jobs that were put
+ * meanwhile. The place of each such job is near the place of the job before it, which is `last`. So
+ * the place of a job is searched from the end and from `last`, and is found after a few steps. A
+ * job that is older than all others goes to the front.
  *
  * The place of a job may be far from the front, from `last` and from the end, if the job was put
  * with a time in the past, if its hand-out was undone, or if the wall clock was set back. Then the
@@ -30,8 +30,8 @@ void elapse__queue_waits_init(struct elapse__queue_waits *waits)
     waits->last = &waits->jobs;
 }
 
-/* Returns the job, or the ring, behind which one with this due time belongs. Requires that the ring
- * is not empty. */
+/* Returns the node after which a job with this due time belongs. The node is a job, or the ring
+ * itself. Requires that the ring is not empty. */
 static struct elapse__ring_node *find_place(struct elapse__queue_waits *waits, uint64_t due)
 {
     const struct elapse__ring_node *ring = &waits->jobs;

@@ -56,7 +56,7 @@ void elapse__queue_describe_state(const struct elapse__queue *queue,
     fields->no_due = due.tick == ELAPSE__QUEUE_NO_DUE;
     fields->due_ms = fields->no_due ? 0 : elapse__queue_tick_to_ms(queue, due.by_wall, due.tick);
     fields->priority = entry->priority;
-    /* Whether a job is ready follows from the time. */
+    /* A record does not say that a job is ready, because this follows from the time. */
     if (fields->state == ELAPSE__QUEUE_READY)
         fields->state = ELAPSE__QUEUE_DELAYED;
     if (side != NULL)
