@@ -1,4 +1,5 @@
 #include "clients.h"
+#include "commands.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -64,141 +65,24 @@ void clients_forget_replies(void)
         elapse__queue_connection_init(&clients.connections[i]);
 }
 
-#define TRACE(...)                     \
-    do {                               \
-        if (clients_trace)             \
-            (void)printf(__VA_ARGS__); \
-    } while (0)
-
 /* ---- commands ---- */
 
-enum verb { PUT, CANCEL, RESCHEDULE, KICK, PAUSE, HOLDER };
-
-struct command {
-    enum verb verb;
-    struct model_put put;
-    uint64_t id;
-    unsigned tube, key;
-    struct elapse__queue_time time;
-    enum model_verb holder_verb;
-    struct elapse__queue_lease lease;
-    int64_t delay;
-    int32_t error; /* the number of what the worker tells; 0: nothing */
-};
-
-static struct elapse__queue_answer put(struct elapse__queue *jobs, struct elapse__queue_now now,
-                                       const struct model_put *put)
+/* A command was run, or a transaction: it may be refused only by a full disk. */
+static void count_command(struct elapse__queue_answer answer)
 {
-    static const char cron[] = "* * * * *";
-    uint8_t body[MODEL_BODY_MAX], headers[MODEL_HEADERS_MAX];
-    model_body(put, body);
-    struct elapse__queue_put inner = {
-        .tube = model_tube(put->tube),
-        .body = {body, put->body_size},
-        .headers = {headers, model_headers(put, headers)},
-        .key = model_key(put->key),
-        .group = model_group(put),
-        .token = model_token_text(put->token),
-        .when = put->when,
-        .delay_ms = (uint64_t)put->delay,
-        .at_ms = put->at,
-        .period_ms = (uint64_t)put->period,
-        .cron = {cron, put->when == ELAPSE__QUEUE_CRON ? sizeof cron - 1 : 0},
-        .if_key = put->if_key,
-        .debounce_max_ms = (uint64_t)put->debounce_max,
-        .priority = put->priority,
-        .ttr_ms = (uint64_t)put->ttr,
-        .expire_ms = (uint64_t)put->expire,
-        .retry = put->retry,
-        .backoff_min_ms = (uint64_t)put->backoff_min,
-        .backoff_max_ms = (uint64_t)put->backoff_max,
-    };
-    return elapse__queue_put(jobs, now, &inner);
+    process_totals->commands++;
+    if (answer.result != ELAPSE__QUEUE_REFUSED)
+        return;
+    process_totals->full++;
+    if (process.engine.refused != ENOSPC && !process_ended())
+        model_violate("a command is refused for no reason: %s", strerror(process.engine.refused));
 }
 
-static struct elapse__queue_answer hold(struct elapse__queue *jobs, struct elapse__queue_now now,
-                                        const struct command *command)
+static void await_reply(struct elapse__queue_answer answer, uint64_t id)
 {
-    uint8_t error[MODEL_ERROR_MAX];
-    struct elapse__queue_holder holder = {.id = command->id, .lease = command->lease};
-    if (command->error > 0)
-        holder.error = (struct elapse__queue_text){error, model_error(command->error, error)};
-    switch (command->holder_verb) {
-    case MODEL_ACK:
-        return elapse__queue_ack(jobs, now, holder);
-    case MODEL_NACK:
-        return elapse__queue_nack(jobs, now, holder);
-    case MODEL_NACK_IN:
-        return elapse__queue_nack_in(jobs, now, holder, (uint64_t)command->delay);
-    case MODEL_EXTEND:
-        return elapse__queue_extend(jobs, now, holder);
-    default:
-        return elapse__queue_bury(jobs, now, holder, NULL);
-    }
-}
-
-static struct elapse__queue_answer perform(struct elapse__queue *jobs, struct elapse__queue_now now,
-                                           const void *arguments)
-{
-    const struct command *command = arguments;
-    switch (command->verb) {
-    case PUT:
-        return put(jobs, now, &command->put);
-    case CANCEL:
-        return command->id != 0 ? elapse__queue_cancel_id(jobs, now, command->id)
-                                : elapse__queue_cancel_key(jobs, now, model_tube(command->tube),
-                                                           model_key(command->key));
-    case RESCHEDULE:
-        return command->id != 0
-                   ? elapse__queue_reschedule_id(jobs, now, command->id, command->time)
-                   : elapse__queue_reschedule_key(jobs, now, model_tube(command->tube),
-                                                  model_key(command->key), command->time);
-    case KICK:
-        return elapse__queue_kick_id(jobs, now, command->id);
-    case PAUSE:
-        return elapse__queue_pause(jobs, now, model_tube(command->tube), (uint64_t)command->delay);
-    default:
-        return hold(jobs, now, command);
-    }
-}
-
-/* `drops`: the journal has refused a group, and so may have left out the error. */
-static void judge(const struct command *command, bool drops, struct elapse__queue_answer answer)
-{
-    switch (command->verb) {
-    case PUT:
-        model_do_put(&command->put, answer);
-        break;
-    case CANCEL:
-        model_do_cancel(command->id, command->tube, command->key, answer);
-        break;
-    case RESCHEDULE:
-        model_do_reschedule(command->id, command->tube, command->key, command->time, answer);
-        break;
-    case KICK:
-        model_do_kick(command->id, answer);
-        break;
-    case PAUSE:
-        model_do_pause(command->tube, command->delay, answer);
-        break;
-    default:
-        model_do_holder(command->holder_verb, command->id, command->lease, command->delay,
-                        drops ? 0 : command->error, answer);
-        break;
-    }
-}
-
-static void trace_command(const struct command *command, struct elapse__queue_answer answer)
-{
-    static const char *const verbs[] = {"put", "cancel", "reschedule", "kick", "pause", "lease"};
-    if (command->verb == PAUSE)
-        TRACE("t %lld: pause for %lld ms\n", (long long)model.t, (long long)command->delay);
-    TRACE("t %lld: %s (%d) job %llu tube %u key %u: result %d, job %llu\n", (long long)model.t,
-          verbs[command->verb],
-          command->verb == HOLDER ? (int)command->holder_verb : (int)command->put.when,
-          (unsigned long long)command->id, command->verb == PUT ? command->put.tube : command->tube,
-          command->verb == PUT ? command->put.key : command->key, (int)answer.result,
-          (unsigned long long)answer.id);
+    model_read_drawn(process.engine.jobs, process_now());
+    clients.replies[clients.reply_count++] =
+        (struct reply){.gate = answer.position, .seq = model.seq, .id = id};
 }
 
 /* Runs a command. Returns whether the process took it. */
@@ -207,23 +91,37 @@ static bool run(const struct command *command)
     struct elapse__queue_answer answer;
     uint64_t refusals = process.refusals;
     if (clients.reply_count == REPLIES_MAX ||
-        !elapse__engine_run(&process.engine, perform, command, &answer))
+        !elapse__engine_run(&process.engine, command_perform, command, &answer))
         return false;
-    trace_command(command, answer);
-    process_totals->commands++;
-    if (answer.result == ELAPSE__QUEUE_REFUSED) {
-        process_totals->full++;
-        if (process.engine.refused != ENOSPC && !process_ended())
-            model_violate("a command is refused for no reason: %s",
-                          strerror(process.engine.refused));
-    }
-    judge(command, process.refusals != refusals, answer);
-    model_read_drawn(process.engine.jobs, process_now());
-    clients.replies[clients.reply_count++] =
-        (struct reply){.gate = answer.position,
-                       .seq = model.seq,
-                       .id = answer.result == ELAPSE__QUEUE_GONE ? 0 : answer.id};
+    command_trace(command, answer);
+    count_command(answer);
+    command_judge(command, process.refusals != refusals, answer);
+    await_reply(answer, answer.result == ELAPSE__QUEUE_GONE ? 0 : answer.id);
     return answer.result != ELAPSE__QUEUE_REFUSED;
+}
+
+/* ---- transactions ---- */
+
+/* Runs commands all or nothing. Returns whether they were done. */
+static bool run_transaction(struct transaction *transaction)
+{
+    struct elapse__queue_answer answer;
+    uint64_t refusals = process.refusals, bytes = transaction_translate(transaction), id = 0;
+    if (clients.reply_count == REPLIES_MAX ||
+        bytes > elapse__engine_transaction_bytes_max(&process.engine) ||
+        !elapse__engine_run(&process.engine, transaction_perform, &transaction, &answer))
+        return false;
+    TRACE("t %lld: transaction of %u: result %d\n", (long long)model.t, transaction->count,
+          (int)answer.result);
+    count_command(answer);
+    model_begin_transaction();
+    transaction_judge(transaction, process.refusals != refusals, answer);
+    model_end_transaction();
+    for (uint32_t i = 0; i < transaction->count && answer.result == ELAPSE__QUEUE_OK; i++)
+        if (transaction->answers[i].result != ELAPSE__QUEUE_GONE && transaction->answers[i].id > id)
+            id = transaction->answers[i].id;
+    await_reply(answer, id);
+    return answer.result == ELAPSE__QUEUE_OK;
 }
 
 /* ---- hand-outs ---- */
@@ -544,6 +442,13 @@ static struct model_put some_put(struct random_source *random)
     if (put.if_key == ELAPSE__QUEUE_DEBOUNCE && (put.key == 0 || put.when != ELAPSE__QUEUE_IN))
         put.if_key = ELAPSE__QUEUE_REPLACE;
     put.debounce_max = put.delay + some_delay(random);
+    bool recurs = put.when == ELAPSE__QUEUE_EVERY || put.when == ELAPSE__QUEUE_CRON;
+    if (put.key != 0 && !recurs && put.if_key != ELAPSE__QUEUE_DEBOUNCE &&
+        random_one_in(random, 2)) {
+        put.await = 1 + (uint32_t)random_below(random, 4);
+        if (random_one_in(random, 3))
+            put.when = ELAPSE__QUEUE_NO_TIME;
+    }
     return put;
 }
 
@@ -555,7 +460,7 @@ static uint64_t some_id(struct random_source *random)
     return model_at((unsigned)random_below(random, model.job_count))->id;
 }
 
-static void send_named(struct random_source *random, enum verb verb)
+static struct command some_named(struct random_source *random, enum verb verb)
 {
     struct command command = {.verb = verb};
     if (verb == KICK || random_one_in(random, 2)) {
@@ -567,6 +472,33 @@ static void send_named(struct random_source *random, enum verb verb)
     command.time.when = random_one_in(random, 2) ? ELAPSE__QUEUE_IN : ELAPSE__QUEUE_AT;
     command.time.delay_ms = (uint64_t)some_delay(random);
     command.time.at_ms = model_wall() + some_delay(random) - 20;
+    return command;
+}
+
+/* Most arrivals are at a job that waits for them. */
+static struct command some_arrival(struct random_source *random)
+{
+    struct command command = {
+        .verb = ARRIVE,
+        .tube = (unsigned)random_below(random, MODEL_TUBES),
+        .key = 1 + (unsigned)random_below(random, MODEL_KEYS - 1),
+        .count = 1 + (uint32_t)random_below(random, 2),
+        .token = (unsigned)random_below(random, MODEL_ARRIVAL_TOKENS),
+    };
+    unsigned first = model.job_count == 0 ? 0 : (unsigned)random_below(random, model.job_count);
+    for (unsigned i = 0; i < model.job_count && !random_one_in(random, 100); i++) {
+        const struct model_job *job = model_at((first + i) % model.job_count);
+        if (!job->waits)
+            continue;
+        command.tube = job->put.tube;
+        command.key = job->put.key;
+        break;
+    }
+    return command;
+}
+
+static void send(struct command command)
+{
     (void)run(&command);
 }
 
@@ -581,11 +513,9 @@ static void send_pause(struct random_source *random)
         (void)run(&command);
 }
 
-static void send_holder(struct random_source *random)
+/* What a worker says about a job that it has or had. */
+static struct command some_holder(struct random_source *random, unsigned place)
 {
-    if (clients.lease_count == 0)
-        return;
-    unsigned place = (unsigned)random_below(random, clients.lease_count);
     static const enum model_verb verbs[] = {MODEL_ACK,  MODEL_ACK,     MODEL_ACK,    MODEL_ACK,
                                             MODEL_NACK, MODEL_NACK_IN, MODEL_EXTEND, MODEL_BURY};
     struct command command = {
@@ -598,10 +528,55 @@ static void send_holder(struct random_source *random)
     if (command.holder_verb != MODEL_ACK && command.holder_verb != MODEL_EXTEND &&
         random_one_in(random, 2))
         command.error = 1 + (int32_t)random_below(random, 1000000);
+    return command;
+}
+
+static void send_holder(struct random_source *random)
+{
+    if (clients.lease_count == 0)
+        return;
+    unsigned place = (unsigned)random_below(random, clients.lease_count);
+    struct command command = some_holder(random, place);
     bool taken = run(&command);
     /* Old leases are kept now and then, to be used again. */
     if (taken && command.holder_verb != MODEL_EXTEND && !random_one_in(random, 4))
         clients.leases[place] = clients.leases[--clients.lease_count];
+}
+
+/* A transaction cannot name the id of a job that it makes itself. */
+static bool is_known(const struct command *command)
+{
+    return command->id <= model.greatest_id;
+}
+
+/* Two to four changes; most name the lease of a job whose work they end. */
+static void send_transaction(struct random_source *random)
+{
+    static struct transaction transaction;
+    uint32_t wanted = 2 + (uint32_t)random_below(random, CHANGES_MAX - 1);
+    transaction.count = 0;
+    if (clients.lease_count > 0 && !random_one_in(random, 4)) {
+        unsigned place = (unsigned)random_below(random, clients.lease_count);
+        struct command leased = some_holder(random, place);
+        transaction.commands[transaction.count++] = leased;
+        leased.verb = LEASED;
+        leased.error = 0;
+        transaction.commands[transaction.count++] = leased;
+    }
+    while (transaction.count < wanted) {
+        uint64_t kind = random_below(random, 10);
+        struct command command = {.verb = PUT};
+        if (kind < 4)
+            command = some_arrival(random);
+        else if (kind < 6)
+            command = some_named(random, random_one_in(random, 2) ? CANCEL : RESCHEDULE);
+        else
+            command.put = some_put(random);
+        if (is_known(&command))
+            transaction.commands[transaction.count++] = command;
+    }
+    if (model_live() < LIVE_MAX)
+        (void)run_transaction(&transaction);
 }
 
 void clients_send(struct random_source *random)
@@ -609,12 +584,16 @@ void clients_send(struct random_source *random)
     uint64_t kind = random_below(random, 100);
     if (kind < 36 && model_live() < LIVE_MAX)
         (void)run(&(struct command){.verb = PUT, .put = some_put(random)});
-    else if (kind < 50)
-        send_named(random, CANCEL);
-    else if (kind < 56)
-        send_named(random, RESCHEDULE);
+    else if (kind < 40)
+        send(some_arrival(random));
+    else if (kind < 45)
+        send_transaction(random);
+    else if (kind < 53)
+        send(some_named(random, CANCEL));
+    else if (kind < 57)
+        send(some_named(random, RESCHEDULE));
     else if (kind < 59)
-        send_named(random, KICK);
+        send(some_named(random, KICK));
     else if (kind < 61)
         send_pause(random);
     else if (kind < 78)
@@ -657,7 +636,7 @@ static void finish_round(void)
         struct command command = {.verb = KICK, .id = job->id};
         if (job->put.when == ELAPSE__QUEUE_EVERY || job->put.when == ELAPSE__QUEUE_CRON)
             command.verb = CANCEL;
-        if ((command.verb == CANCEL || job->state == ELAPSE__QUEUE_BURIED) &&
+        if ((command.verb == CANCEL || job->state == ELAPSE__QUEUE_BURIED || job->waits) &&
             job->state != ELAPSE__QUEUE_FREE)
             (void)run(&command);
     }

@@ -14,6 +14,22 @@ void model_begin(void)
     model.offset_count = 1;
 }
 
+void model_next(void)
+{
+    model.seq += !model.transacts;
+}
+
+void model_begin_transaction(void)
+{
+    model_next();
+    model.transacts = true;
+}
+
+void model_end_transaction(void)
+{
+    model.transacts = false;
+}
+
 void model_end(void)
 {
     for (unsigned i = 0; i < model.job_count; i++)
@@ -40,63 +56,6 @@ void model_set_wall(int64_t offset)
         return;
     model.offset = offset;
     model.offsets[model.offset_count++] = (struct model_offset){model.t, offset};
-}
-
-/* ---- texts ---- */
-
-void model_body(const struct model_put *put, uint8_t *bytes)
-{
-    uint32_t state = put->serial * UINT32_C(2654435761) + 1;
-    for (uint32_t i = 0; i < put->body_size; i++) {
-        state = state * UINT32_C(1664525) + UINT32_C(1013904223);
-        bytes[i] = (uint8_t)(state >> 24);
-    }
-}
-
-size_t model_headers(const struct model_put *put, uint8_t *bytes)
-{
-    size_t size = put->serial % 3 == 0 ? 1 + put->serial * 31 % MODEL_HEADERS_MAX : 0;
-    for (size_t i = 0; i < size; i++)
-        bytes[i] = (uint8_t)(put->serial + i);
-    return size;
-}
-
-size_t model_error(int32_t error, uint8_t *bytes)
-{
-    size_t size = 1 + (size_t)error * 37 % MODEL_ERROR_MAX;
-    for (size_t i = 0; i < size; i++)
-        bytes[i] = (uint8_t)((size_t)error + i);
-    return size;
-}
-
-struct elapse__queue_text model_tube(unsigned number)
-{
-    static const char *const names[MODEL_TUBES] = {"orders", "mails", "x"};
-    return (struct elapse__queue_text){names[number], strlen(names[number])};
-}
-
-struct elapse__queue_text model_key(unsigned number)
-{
-    static const char *const names[MODEL_KEYS] = {"", "order 1", "order 2", "a", "b"};
-    return (struct elapse__queue_text){names[number], strlen(names[number])};
-}
-
-unsigned model_group_of(const struct model_put *put)
-{
-    return put->tube == MODEL_TUBES - 1 ? 0 : put->serial % MODEL_GROUPS;
-}
-
-struct elapse__queue_text model_group(const struct model_put *put)
-{
-    static const char *const names[MODEL_GROUPS] = {"", "ann", "bob", "a customer"};
-    const char *name = names[model_group_of(put)];
-    return (struct elapse__queue_text){name, strlen(name)};
-}
-
-struct elapse__queue_text model_token_text(unsigned number)
-{
-    static const char *const names[MODEL_TOKENS] = {"", "t1", "t2", "t3", "t4", "t5", "t6", "t7"};
-    return (struct elapse__queue_text){names[number], strlen(names[number])};
 }
 
 /* ---- versions ---- */
@@ -152,8 +111,7 @@ static struct model_job *add_version(struct model_history *history)
     return last_of(history);
 }
 
-/* The present command changes a job: returns its new version. */
-static struct model_job *change(struct model_job *job)
+struct model_job *model_change(struct model_job *job)
 {
     if (job == NULL)
         abort(); /* the caller has found it */
@@ -231,6 +189,7 @@ void model_enter_waiting(struct model_job *job, bool by_wall, int64_t due)
     job->set_at = model.t;
     job->expiry = MODEL_NEVER;
     job->state = due > present(by_wall) ? ELAPSE__QUEUE_DELAYED : ELAPSE__QUEUE_READY;
+    job->waits &= job->state == ELAPSE__QUEUE_DELAYED;
     if (job->state == ELAPSE__QUEUE_READY && job->put.expire > 0 && !job->handed_out) {
         int64_t left = due + job->put.expire - present(by_wall);
         job->expiry = model.t + (left > 0 ? left : 0);
@@ -286,6 +245,14 @@ static void draw(uint64_t id, int64_t least, int64_t most)
         model_drawn[model_drawn_count++] = (struct model_drawn){id, least, most};
 }
 
+/* The job got another due time in the same transaction. */
+static void forget_drawn(uint64_t id)
+{
+    for (unsigned i = 0; i < model_drawn_count; i++)
+        if (model_drawn[i].id == id)
+            model_drawn[i].id = 0;
+}
+
 static void fail_attempt(struct model_job *job)
 {
     if (!job->replayed)
@@ -323,14 +290,14 @@ static void drop_expired(struct model_job *job)
 const char *model_name_of(enum elapse__queue_result result)
 {
     static const char *const names[] = {
-        "ok",       "scheduled", "replaced",    "kept",        "known",  "buried",
-        "removed",  "running",   "rescheduled", "cancelled",   "gone",   "key taken",
-        "argument", "no memory", "limit",       "tokens full", "refused"};
+        "ok",       "scheduled", "replaced",    "kept",        "known",       "buried",
+        "removed",  "running",   "rescheduled", "cancelled",   "gone",        "key taken",
+        "argument", "no memory", "limit",       "groups full", "tokens full", "refused"};
     return names[result];
 }
 
-static bool expect(const char *verb, uint64_t id, model_answer answer,
-                   enum elapse__queue_result expected)
+bool model_expect(const char *verb, uint64_t id, model_answer answer,
+                  enum elapse__queue_result expected)
 {
     if (answer.result == expected)
         return true;
@@ -351,7 +318,7 @@ struct model_job *model_find_key(unsigned tube, unsigned key, bool shadow)
 
 static void cancel_job(struct model_job *job)
 {
-    job = change(job);
+    job = model_change(job);
     job->state = job->state == ELAPSE__QUEUE_RESERVED ? ELAPSE__QUEUE_SHADOW : ELAPSE__QUEUE_FREE;
 }
 
@@ -362,7 +329,7 @@ static struct model_token *token_of(unsigned token)
     return count == 0 ? NULL : &model.tokens[token][count - 1];
 }
 
-static void add_token(unsigned token, uint64_t id)
+void model_add_token(unsigned token, uint64_t id)
 {
     unsigned *count = &model.token_counts[token];
     if (*count == 16) {
@@ -373,8 +340,7 @@ static void add_token(unsigned token, uint64_t id)
         (struct model_token){.id = id, .seq = model.seq, .t = model.t};
 }
 
-/* Judges whether the token should have been known. Returns whether it was. */
-static bool judge_token(unsigned token, model_answer answer)
+bool model_judge_token(unsigned token, model_answer answer)
 {
     bool known = answer.result == ELAPSE__QUEUE_KNOWN;
     const struct model_token *kept = token == 0 ? NULL : token_of(token);
@@ -395,8 +361,14 @@ static bool judge_token(unsigned token, model_answer answer)
 static void fill_put(struct model_job *job, const struct model_put *put)
 {
     struct model_put copy = *put;
+    forget_drawn(job->id);
     uint64_t id = job->id, seq = job->seq;
-    *job = (struct model_job){.seq = seq, .id = id, .put = copy, .expiry = MODEL_NEVER};
+    *job = (struct model_job){.seq = seq,
+                              .id = id,
+                              .put = copy,
+                              .await = put->await,
+                              .waits = put->await > 0,
+                              .expiry = MODEL_NEVER};
 }
 
 static void store_put(const struct model_put *put, struct model_job *existing, model_answer answer)
@@ -411,7 +383,7 @@ static void store_put(const struct model_put *put, struct model_job *existing, m
     if (debounced) {
         if (answer.id != existing->id)
             model_violate("debounce gives another id");
-        job = change(existing);
+        job = model_change(existing);
     } else {
         if (answer.id <= model.greatest_id || answer.id <= model.told_id)
             model_violate("id %llu is given again", (unsigned long long)answer.id);
@@ -435,19 +407,21 @@ static void store_put(const struct model_put *put, struct model_job *existing, m
         job->occurrence = model_wall() + put->period;
     if (put->when == ELAPSE__QUEUE_CRON)
         job->occurrence = next_minute(model_wall());
-    if (put->when == ELAPSE__QUEUE_IN)
+    if (put->when == ELAPSE__QUEUE_NO_TIME)
+        due = MODEL_NEVER;
+    if (put->when == ELAPSE__QUEUE_IN || put->when == ELAPSE__QUEUE_NO_TIME)
         model_enter_waiting(job, false, due);
     else
         model_enter_waiting(job, true, put->when == ELAPSE__QUEUE_AT ? put->at : job->occurrence);
     if (put->token != 0)
-        add_token(put->token, answer.id);
+        model_add_token(put->token, answer.id);
 }
 
 void model_do_put(const struct model_put *put, model_answer answer)
 {
     enum elapse__queue_result expected = ELAPSE__QUEUE_SCHEDULED;
-    model.seq++;
-    if (judge_token(put->token, answer) || model.violation[0] != '\0')
+    model_next();
+    if (model_judge_token(put->token, answer) || model.violation[0] != '\0')
         return;
     struct model_job *existing = put->key == 0 ? NULL : model_find_key(put->tube, put->key, false);
     if (existing != NULL) {
@@ -462,7 +436,7 @@ void model_do_put(const struct model_put *put, model_answer answer)
     if (answer.result == ELAPSE__QUEUE_REFUSED &&
         (expected == ELAPSE__QUEUE_SCHEDULED || expected == ELAPSE__QUEUE_REPLACED))
         return; /* the disk is full; the caller judges that */
-    if (!expect("put", existing == NULL ? 0 : existing->id, answer, expected))
+    if (!model_expect("put", existing == NULL ? 0 : existing->id, answer, expected))
         return;
     if (expected == ELAPSE__QUEUE_SCHEDULED || expected == ELAPSE__QUEUE_REPLACED)
         store_put(put, existing, answer);
@@ -490,16 +464,16 @@ static struct model_job *named(uint64_t id, unsigned tube, unsigned key, model_a
 
 void model_do_cancel(uint64_t id, unsigned tube, unsigned key, model_answer answer)
 {
-    model.seq++;
+    model_next();
     struct model_job *job = named(id, tube, key, answer);
     if (answer.result == ELAPSE__QUEUE_REFUSED)
         return;
     if (job == NULL) {
-        expect("cancel", id, answer, ELAPSE__QUEUE_GONE);
+        model_expect("cancel", id, answer, ELAPSE__QUEUE_GONE);
         return;
     }
     bool runs = job->state == ELAPSE__QUEUE_RESERVED || job->state == ELAPSE__QUEUE_SHADOW;
-    expect("cancel", job->id, answer, runs ? ELAPSE__QUEUE_RUNNING : ELAPSE__QUEUE_REMOVED);
+    model_expect("cancel", job->id, answer, runs ? ELAPSE__QUEUE_RUNNING : ELAPSE__QUEUE_REMOVED);
     if (job->state != ELAPSE__QUEUE_SHADOW)
         cancel_job(job);
 }
@@ -507,38 +481,39 @@ void model_do_cancel(uint64_t id, unsigned tube, unsigned key, model_answer answ
 void model_do_reschedule(uint64_t id, unsigned tube, unsigned key, struct elapse__queue_time time,
                          model_answer answer)
 {
-    model.seq++;
+    model_next();
     struct model_job *job = named(id, tube, key, answer);
     if (answer.result == ELAPSE__QUEUE_REFUSED)
         return;
     if (job == NULL) {
-        expect("reschedule", id, answer, ELAPSE__QUEUE_GONE);
+        model_expect("reschedule", id, answer, ELAPSE__QUEUE_GONE);
         return;
     }
     if (job->state == ELAPSE__QUEUE_RESERVED || job->state == ELAPSE__QUEUE_SHADOW) {
-        expect("reschedule", job->id, answer, ELAPSE__QUEUE_RUNNING);
+        model_expect("reschedule", job->id, answer, ELAPSE__QUEUE_RUNNING);
         return;
     }
-    expect("reschedule", job->id, answer, ELAPSE__QUEUE_RESCHEDULED);
+    model_expect("reschedule", job->id, answer, ELAPSE__QUEUE_RESCHEDULED);
+    forget_drawn(job->id);
     if (time.when == ELAPSE__QUEUE_AT)
-        model_enter_waiting(change(job), true, time.at_ms);
+        model_enter_waiting(model_change(job), true, time.at_ms);
     else
-        model_enter_waiting(change(job), false, model.t + (int64_t)time.delay_ms);
+        model_enter_waiting(model_change(job), false, model.t + (int64_t)time.delay_ms);
 }
 
 void model_do_kick(uint64_t id, model_answer answer)
 {
-    model.seq++;
+    model_next();
     struct model_job *job = model_find(id);
     if (answer.result == ELAPSE__QUEUE_REFUSED)
         return;
     if (job == NULL ||
         (job->state != ELAPSE__QUEUE_DELAYED && job->state != ELAPSE__QUEUE_BURIED)) {
-        expect("kick", id, answer, ELAPSE__QUEUE_GONE);
+        model_expect("kick", id, answer, ELAPSE__QUEUE_GONE);
         return;
     }
-    expect("kick", id, answer, ELAPSE__QUEUE_OK);
-    job = change(job);
+    model_expect("kick", id, answer, ELAPSE__QUEUE_OK);
+    job = model_change(job);
     job->error = 0;
     if (job->state == ELAPSE__QUEUE_BURIED)
         job->attempts = 0;
@@ -594,20 +569,20 @@ void model_do_holder(enum model_verb verb, uint64_t id, struct elapse__queue_lea
                      int64_t delay, int32_t error, model_answer answer)
 {
     static const char *const verbs[] = {"ack", "nack", "nack in", "extend", "bury"};
-    model.seq++;
+    model_next();
     struct model_job *job = held(id, lease);
     if (answer.result == ELAPSE__QUEUE_REFUSED)
         return;
     if (job == NULL) {
-        expect(verbs[verb], id, answer, ELAPSE__QUEUE_GONE);
+        model_expect(verbs[verb], id, answer, ELAPSE__QUEUE_GONE);
     } else if (job->state == ELAPSE__QUEUE_SHADOW) {
-        expect(verbs[verb], id, answer,
-               verb == MODEL_ACK ? ELAPSE__QUEUE_OK : ELAPSE__QUEUE_CANCELLED);
+        model_expect(verbs[verb], id, answer,
+                     verb == MODEL_ACK ? ELAPSE__QUEUE_OK : ELAPSE__QUEUE_CANCELLED);
         if (verb != MODEL_EXTEND)
-            change(job)->state = ELAPSE__QUEUE_FREE;
+            model_change(job)->state = ELAPSE__QUEUE_FREE;
     } else {
-        expect(verbs[verb], id, answer, ELAPSE__QUEUE_OK);
-        change_held(verb, change(job), delay, error);
+        model_expect(verbs[verb], id, answer, ELAPSE__QUEUE_OK);
+        change_held(verb, model_change(job), delay, error);
     }
 }
 
@@ -634,12 +609,12 @@ static void undo_lease(struct model_job *job)
 
 void model_do_undo(uint64_t id, struct elapse__queue_lease lease)
 {
-    model.seq++;
+    model_next();
     struct model_job *job = held(id, lease);
     if (job == NULL || job->begun)
         return;
     bool was_shadow = job->state == ELAPSE__QUEUE_SHADOW;
-    job = change(job);
+    job = model_change(job);
     if (was_shadow) {
         job->state = ELAPSE__QUEUE_FREE;
         return;
@@ -649,17 +624,17 @@ void model_do_undo(uint64_t id, struct elapse__queue_lease lease)
 
 void model_do_bury_unread(uint64_t id, struct elapse__queue_lease lease)
 {
-    model.seq++;
+    model_next();
     struct model_job *job = held(id, lease);
     if (job != NULL)
-        change(job)->state = ELAPSE__QUEUE_BURIED;
+        model_change(job)->state = ELAPSE__QUEUE_BURIED;
 }
 
 /* ---- time ---- */
 
 static void change_apart(struct model_job **job, bool unwritten)
 {
-    *job = change(*job);
+    *job = model_change(*job);
     (*job)->apart = true;
     (*job)->unwritten = unwritten;
 }
@@ -698,7 +673,7 @@ static void come_due(struct model_job *job, bool unwritten)
 
 void model_do_turn(bool unwritten)
 {
-    model.seq++;
+    model_next();
     for (unsigned i = 0; i < model.job_count; i++)
         come_due(model_at(i), unwritten);
     for (unsigned i = 0; i < model.job_count; i++) {
@@ -720,7 +695,7 @@ bool model_is_held_by(const struct model_job *job, unsigned connection)
 
 void model_do_close(void)
 {
-    model.seq++;
+    model_next();
 }
 
 void model_do_end_of_connection(uint64_t id, bool unwritten)
@@ -746,14 +721,14 @@ bool model_do_closed(unsigned connection)
         if (!model_is_held_by(job, connection))
             continue;
         is_free &= job->state == ELAPSE__QUEUE_SHADOW;
-        change(job)->state = ELAPSE__QUEUE_FREE;
+        model_change(job)->state = ELAPSE__QUEUE_FREE;
     }
     return is_free;
 }
 
 void model_do_take(unsigned tubes, unsigned connection, const struct elapse__queue_handed *handed)
 {
-    model.seq++;
+    model_next();
     struct model_job *job = model_first_ready(tubes, handed == NULL ? 0 : handed->id);
     if (handed == NULL) {
         if (job != NULL)
@@ -768,12 +743,12 @@ void model_do_take(unsigned tubes, unsigned connection, const struct elapse__que
     int64_t due = job->by_wall ? job->due : job->due + model.offset;
     if (handed->due_ms != due || handed->attempt != job->attempts + 1 ||
         handed->priority != job->put.priority || (int64_t)handed->ttr_ms != job->put.ttr ||
-        handed->missed != job->missed)
+        handed->missed != job->missed || handed->await != job->await)
         model_violate("job %llu is handed out with other facts: due %lld for %lld, attempt %u for "
                       "%u, missed %u for %u",
                       (unsigned long long)job->id, (long long)handed->due_ms, (long long)due,
                       handed->attempt, job->attempts + 1, handed->missed, job->missed);
-    job = change(job);
+    job = model_change(job);
     job->state = ELAPSE__QUEUE_RESERVED;
     job->handed_out_before = job->handed_out;
     job->handed_out = true;

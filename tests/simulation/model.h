@@ -22,6 +22,9 @@
 #include "../../src/queue/queue.h"
 
 enum { MODEL_TUBES = 3, MODEL_KEYS = 5, MODEL_TOKENS = 8, MODEL_BODY_MAX = 4096 };
+/* An arrival at a key of a tube has one of the first tokens, and each key has its own. */
+enum { MODEL_ARRIVAL_TOKENS = 4 };
+enum { MODEL_ALL_TOKENS = MODEL_TOKENS + MODEL_TUBES * MODEL_KEYS * MODEL_ARRIVAL_TOKENS };
 enum { MODEL_HEADERS_MAX = 512, MODEL_GROUPS = 4, MODEL_ERROR_MAX = 512 };
 
 /* The number of an error that nobody told: a lease that ended by itself. */
@@ -37,7 +40,7 @@ struct model_put {
     enum elapse__queue_when when;
     int64_t delay, at, period, debounce_max, ttr, expire, backoff_min, backoff_max;
     enum elapse__queue_if_key if_key;
-    uint32_t priority, retry;
+    uint32_t priority, retry, await;
 };
 
 struct model_job {
@@ -47,7 +50,9 @@ struct model_job {
     struct model_put put;
     enum elapse__queue_state state; /* FREE: it ended */
     bool by_wall;
-    int64_t due;    /* wall-clock time, or t */
+    uint32_t await; /* arrivals that are missing */
+    bool waits;     /* for them; a record that says so stays when its due time has come */
+    int64_t due;    /* wall-clock time, or t; MODEL_NEVER: it waits for arrivals alone */
     int64_t set_at; /* t when `due` was set */
     bool has_first;
     bool first_is_open; /* the wall clock was set, and the process started anew */
@@ -94,6 +99,7 @@ struct model {
     struct model_history *jobs;
     unsigned job_count, job_capacity;
     uint64_t seq, certain, life_start;
+    bool transacts;                /* the changes that follow are those of one command */
     bool keeps_all;                /* also replies may be lost: see `interval` of the journal */
     uint64_t greatest_id, told_id; /* of this life; of all replies */
     int64_t t, offset;             /* the wall clock shows t + offset */
@@ -103,8 +109,8 @@ struct model {
         uint64_t id, seq;
         int64_t t;
         bool fuzzy, may_be_lost;
-    } tokens[MODEL_TOKENS][16];
-    unsigned token_counts[MODEL_TOKENS];
+    } tokens[MODEL_ALL_TOKENS][16];
+    unsigned token_counts[MODEL_ALL_TOKENS];
     struct model_pauses pauses[MODEL_TUBES];
     char violation[320];
 };
@@ -153,6 +159,12 @@ void model_do_cancel(uint64_t id, unsigned tube, unsigned key, model_answer answ
 void model_do_reschedule(uint64_t id, unsigned tube, unsigned key, struct elapse__queue_time time,
                          model_answer answer);
 void model_do_kick(uint64_t id, model_answer answer);
+void model_do_arrive(unsigned tube, unsigned key, uint32_t count, unsigned token,
+                     model_answer answer);
+
+/* A transaction begins, and ends. What is done in between has one number: all or nothing. */
+void model_begin_transaction(void);
+void model_end_transaction(void);
 void model_do_pause(unsigned tube, int64_t delay, model_answer answer);
 
 /* Returns whether the model has room for another pause of the tube. */

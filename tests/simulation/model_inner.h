@@ -14,6 +14,18 @@ struct model_drawn {
 extern struct model_drawn model_drawn[MODEL_DRAWN_MAX];
 extern unsigned model_drawn_count;
 
+/* The next command has the next number. The changes of a transaction share one. */
+void model_next(void);
+
+/* The present command changes a job: returns its new version. */
+struct model_job *model_change(struct model_job *job);
+
+/* Judge a token: returns whether it was known; and keep one, with the job that has it. */
+bool model_judge_token(unsigned token, model_answer answer);
+void model_add_token(unsigned token, uint64_t id);
+bool model_expect(const char *verb, uint64_t id, model_answer answer,
+                  enum elapse__queue_result expected);
+
 struct model_history *model_history_of(uint64_t id);
 bool model_is_live(const struct model_job *job);
 bool model_recurs(const struct model_job *job);

@@ -17,13 +17,23 @@ static bool matches(const struct model_job *job, const struct elapse__queue_view
            (int64_t)view->backoff_max_ms == job->put.backoff_max &&
            view->by_wall_clock == job->by_wall && view->recurring == model_recurs(job) &&
            view->attempts == job->attempts && view->missed == job->missed &&
-           view->failures == job->failures &&
+           view->failures == job->failures && view->await == job->await &&
+           view->has_due == (job->due != MODEL_NEVER) &&
            view->told.lease_ended == (job->error == MODEL_LEASE_ENDED) &&
            view->tube.size == model_tube(job->put.tube).size &&
            memcmp(view->tube.bytes, model_tube(job->put.tube).bytes, view->tube.size) == 0 &&
            view->group.size == model_group(&job->put).size &&
            (view->group.size == 0 ||
             memcmp(view->group.bytes, model_group(&job->put).bytes, view->group.size) == 0);
+}
+
+/* Returns whether a job that was released by its due time, or not at all, waits for arrivals as it
+ * was found. No record tells that a due time has come, so behind a start the job waits again until
+ * then. */
+static bool waits_fits(const struct model_job *job, const struct elapse__queue_view *view)
+{
+    return view->waits == job->waits ||
+           (job->state == ELAPSE__QUEUE_READY && job->await > 0 && view->waits);
 }
 
 static bool comes_before(const struct model_job *job, const struct model_job *other)
@@ -134,11 +144,16 @@ static void compare_job(struct elapse__queue *queue, struct elapse__queue_now no
         model_violate("looking for job %llu: answered %s, expected %s", (unsigned long long)job->id,
                       model_name_of(result), model_name_of(expected));
     } else if (result == ELAPSE__QUEUE_OK) {
-        int64_t due = job->by_wall ? job->due : job->due + model.offset;
+        int64_t due = job->due == MODEL_NEVER ? 0
+                      : job->by_wall          ? job->due
+                                              : job->due + model.offset;
         bool has_error = view.told.position != 0;
         if (has_error != (job->error > 0) && !job->error_is_open)
             model_violate("job %llu has %s error, expected number %d", (unsigned long long)job->id,
                           has_error ? "an" : "no", (int)job->error);
+        if (view.waits != job->waits || view.await != job->await)
+            model_violate("job %llu %s for %u arrivals, expected %u", (unsigned long long)job->id,
+                          view.waits ? "waits" : "does not wait", view.await, job->await);
         if (view.state != job->state || view.due_ms != due ||
             (view.body_size != job->put.body_size && !job->is_damaged) || !matches(job, &view))
             model_violate("job %llu is in state %d with due %lld, expected %d with %lld; attempts "
@@ -184,6 +199,8 @@ void model_compare(struct elapse__queue *queue, struct elapse__queue_now now)
  * cleaning. */
 static bool due_fits(const struct model_job *job, int64_t due_ms)
 {
+    if (job->due == MODEL_NEVER)
+        return due_ms == 0;
     if (job->by_wall)
         return due_ms == job->due;
     for (unsigned i = 0; i < model.offset_count; i++) {
@@ -240,7 +257,8 @@ static bool is_version(const struct model_job *job, const struct model_found *fo
 {
     if (!model_is_live(job))
         return found == NULL;
-    if (found == NULL || !matches(job, &found->view) || !due_fits(job, found->view.due_ms))
+    if (found == NULL || !matches(job, &found->view) || !waits_fits(job, &found->view) ||
+        !due_fits(job, found->view.due_ms))
         return false;
     enum elapse__queue_state state =
         job->state == ELAPSE__QUEUE_READY ? ELAPSE__QUEUE_DELAYED : job->state;
@@ -326,8 +344,9 @@ static void adopt(struct model_job *job, const struct model_found *found)
     if (job->state == ELAPSE__QUEUE_READY)
         job->state = ELAPSE__QUEUE_DELAYED;
     job->expiry = MODEL_NEVER;
+    job->waits = found->view.waits;
     int64_t moved = 0;
-    if (!job->by_wall) {
+    if (!job->by_wall && job->due != MODEL_NEVER) {
         moved = found->view.due_ms - model.offset - job->due;
         job->due += moved;
     }
@@ -342,7 +361,7 @@ static void adopt(struct model_job *job, const struct model_found *found)
 
 static void cut_tokens(uint64_t least, uint64_t most)
 {
-    for (unsigned token = 1; token < MODEL_TOKENS; token++) {
+    for (unsigned token = 1; token < MODEL_ALL_TOKENS; token++) {
         unsigned *count = &model.token_counts[token];
         while (*count > 0 && model.tokens[token][*count - 1].seq > most)
             --*count;

@@ -320,7 +320,8 @@ static void print_totals(void)
 {
     const struct process_totals *totals = process_totals;
     (void)printf("%llu runs: %llu crashes, %llu more during recovery, %llu starts; %llu commands, "
-                 "%llu replies, %llu groups, %llu refused by a full disk; %llu damaged, %llu of "
+                 "%llu replies, %llu groups, %llu refused by a full disk; %llu arrivals, %llu "
+                 "gathered, %llu transactions; %llu damaged, %llu of "
                  "them refused, %llu jobs buried; %llu times the disk could not read: %llu "
                  "hand-outs in vain, %llu "
                  "jobs put aside, %llu rests\n",
@@ -328,10 +329,11 @@ static void print_totals(void)
                  (unsigned long long)totals->in_recovery, (unsigned long long)totals->opens,
                  (unsigned long long)totals->commands, (unsigned long long)totals->replies,
                  (unsigned long long)totals->groups, (unsigned long long)totals->full,
-                 (unsigned long long)totals->damages, (unsigned long long)totals->refused_damages,
-                 (unsigned long long)totals->buried, (unsigned long long)totals->outages,
-                 (unsigned long long)totals->unread, (unsigned long long)totals->put_aside,
-                 (unsigned long long)totals->rested);
+                 (unsigned long long)totals->arrivals, (unsigned long long)totals->gathered,
+                 (unsigned long long)totals->transactions, (unsigned long long)totals->damages,
+                 (unsigned long long)totals->refused_damages, (unsigned long long)totals->buried,
+                 (unsigned long long)totals->outages, (unsigned long long)totals->unread,
+                 (unsigned long long)totals->put_aside, (unsigned long long)totals->rested);
 }
 
 static void count_in(void *totals)

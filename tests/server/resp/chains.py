@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""chains.py: tests chains of steps. Each step takes a job, and puts the next job in a transaction that the
+"""chains.py [--long]: tests chains of steps. Each step takes a job, and puts the next job in a transaction that the
 first job's lease guards. Workers lose their connections and send a step again. The server is killed
 again and again. Each chain must end exactly once (Q14 of docs/promises.md)."""
 
@@ -11,10 +11,11 @@ import threading
 
 import serving
 
-CHAINS = 60
-STEPS = 6
+LONG = "--long" in sys.argv[1:]
+CHAINS = 10_000 if LONG else 60
+STEPS = 5 if LONG else 6
 WORKERS = 5
-KILLS = 4
+KILLS = 40 if LONG else 4
 OPTIONS = ("TTR", "300ms", "BACKOFF", "0s", "0s", "ATTEMPTS", "0")
 SOME_STEPS = CHAINS * STEPS // (KILLS + 1)
 
@@ -112,8 +113,10 @@ def ended(place):
     with place.connect() as client:
         while any((client.ask("STATS", "steps") or [])[1:8:2]):  # delayed, ready, reserved, buried
             client.ask("RESERVE", "nowhere", "WAIT", "20ms")
-        jobs = client.ask("RESERVE", "done", "COUNT", "1000")
-    return sorted(int(job[4]) for job in jobs)
+        chains = []
+        while jobs := client.ask("RESERVE", "done", "COUNT", "1000"):
+            chains += [int(job[4]) for job in jobs]
+    return sorted(chains)
 
 
 def main():

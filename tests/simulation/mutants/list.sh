@@ -138,3 +138,31 @@ mutant error_is_dropped_by_cleaning src/engine/life.c \
     'bool is_error = [-record->type == ELAPSE__RECORD_CHANGE && record->body_size > 0-]{+false+};'
 mutant copy_of_a_job_forgets_the_error src/queue/fields.c \
     'else if (fields->failure == ELAPSE__QUEUE_FAILURE_TOLD{+ && fields->ttr_ms == 0+})'
+
+# ---- arrivals and transactions ----
+
+mutant arrival_of_a_known_token_counts src/queue/arrive.c \
+    '    if ([-is_known(queue, arrival, &hash)-]{+false && is_known(queue, arrival, &hash)+}) {'
+mutant token_of_an_arrival_is_not_kept src/queue/arrive.c \
+    'elapse__queue_wait_again(queue, entry, due, true);
+    else
+        elapse__queue_write_state(queue, entry, ELAPSE__RECORD_CHANGE);
+    if (token != 0[-)-]{+ && left > 0)+}'
+mutant token_of_an_arrival_is_replayed_as_that_of_a_put src/queue/replay.c \
+    '.hash = [-elapse__queue_token_hash_of(queue, fields)-]{+elapse__queue_token_hash(queue, fields->token)+},'
+mutant arrival_without_a_record src/queue/arrive.c \
+    '    else
+        [-elapse__queue_write_state(queue, entry, ELAPSE__RECORD_CHANGE);-]{+(void)entry;+}'
+mutant replay_forgets_that_there_is_no_due_time src/queue/replay.c \
+    '    if (side != NULL && replay_await(side, fields) && [-fields->no_due-]{+false+})'
+mutant job_that_failed_waits_for_arrivals_again src/queue/state.c \
+    '    if (side != NULL && [-side->awaits == ELAPSE__QUEUE_AWAITS_WAITING-]{+false+})
+        side->awaits'
+mutant group_of_a_transaction_is_split src/queue/write.c \
+    'if ([-queue->transaction != NULL-]{+false+})
+        return true;'
+mutant lease_of_a_cancelled_job_guards src/queue/lease.c \
+    'entry != NULL[- && elapse__queue_state_of(entry) == ELAPSE__QUEUE_RESERVED-];'
+mutant lease_guards_nothing src/queue/transact.c \
+    '            !elapse__queue_is_leased_by(queue, queue->now, &change->held.holder))
+            return [-false-]{+true+};'
