@@ -11,9 +11,10 @@ enum { TUBE_BYTES_MAX = 200, WORDS_MAX = 4 };
 
 /* A line that is being read. */
 struct line {
-    const struct elapse__users *users; /* of the lines before */
+    const struct elapse__users *users; /* the users of the lines before this one */
     struct elapse__users_fault *fault;
-    struct elapse__wire_resp_argument words[WORDS_MAX]; /* NAME PASSWORDS RIGHTS TUBES */
+    struct elapse__wire_resp_argument
+        words[WORDS_MAX]; /* the words of the line: NAME PASSWORDS RIGHTS TUBES */
     uint32_t word_count;
 };
 
@@ -33,7 +34,8 @@ static bool is_blank(unsigned char byte)
     return byte == ' ' || byte == '\t' || byte == '\r';
 }
 
-/* Takes the part of a word before its next comma. Returns false if the word has no more. */
+/* Takes the next part of a word, which ends at a comma. Returns false if the word has no more
+ * parts. */
 static bool next_part(struct elapse__wire_resp_argument *word,
                       struct elapse__wire_resp_argument *part)
 {
@@ -100,7 +102,7 @@ static bool read_digest(struct elapse__wire_resp_argument part, unsigned char *d
     return true;
 }
 
-/* Returns the line that has a password already; 0: none has. */
+/* Returns the number of the line that has this password already. Returns 0 if no line has it. */
 static uint32_t line_with(const struct line *line, const struct elapse__user *user,
                           const unsigned char *digest)
 {
@@ -116,8 +118,8 @@ static uint32_t line_with(const struct line *line, const struct elapse__user *us
     return 0;
 }
 
-/* Each password belongs to one user: a connection is known by its password when the file is read
- * again. */
+/* Reads the passwords of a user. A password may belong to only one user, because a connection is
+ * known by its password when the file is read again. */
 static bool read_passwords(const struct line *line, struct elapse__user *user)
 {
     struct elapse__wire_resp_argument word = line->words[1], part;

@@ -35,7 +35,7 @@ const struct elapse__user elapse__user_nobody = {
     .name = {.bytes = (const unsigned char *)"that is not in the file of --users", .size = 34},
 };
 
-/* ---- who it is ---- */
+/* ---- which user it is ---- */
 
 static bool is_same(const void *left, size_t left_size, const void *right, size_t right_size)
 {
@@ -53,8 +53,8 @@ const struct elapse__user *elapse__users_named(const struct elapse__users *users
     return NULL;
 }
 
-/* Returns the user with this digest. Compares all bytes of all digests, so that the time does not
- * depend on how many bytes are right, or on which user it is. */
+/* Returns the user with this digest. Compares all bytes of all digests, so the time depends neither
+ * on how many bytes are right nor on which user it is. */
 static const struct elapse__user *find_digest(const struct elapse__users *users,
                                               const unsigned char *digest)
 {
@@ -108,7 +108,7 @@ struct elapse__identity elapse__identity_node(void)
     return (struct elapse__identity){.user = &elapse__user_node, .serial = BUILT_IN};
 }
 
-/* ---- what it may do ---- */
+/* ---- what the user may do ---- */
 
 static bool fits(const unsigned char *pattern, size_t pattern_size, const void *tube, size_t size)
 {
@@ -177,7 +177,7 @@ bool elapse__user_may_run(const struct elapse__user *user,
     return true;
 }
 
-/* ---- in words ---- */
+/* ---- what the user lacks, in words ---- */
 
 static const struct words {
     const char *right, *verb;

@@ -1,14 +1,14 @@
 /*
- * The right that each command needs, and how its tubes are found. A command that is not in this
- * list lets no user pass, and fails the tests that walk through the tables of commands of RESP and
- * of the router.
+ * The list of the rights that commands need. For each command it says which right the command
+ * needs, and for which tubes. No user may run a command that is not in this list. Tests go through
+ * the tables of commands of RESP and of the router, and fail if a command is not in this list.
  */
 #ifndef ELAPSE__USERS_RULES_H
 #define ELAPSE__USERS_RULES_H
 
 #include "../protocol/resp_parse.h"
 
-/* What a user may do. A right without a tube, of a line of the file of --users, is no right. */
+/* What a user may do. A right holds only for the tubes that the user has. */
 enum elapse__right {
     ELAPSE__RIGHT_NONE = 0,       /* the command needs a password, and no right */
     ELAPSE__RIGHT_PUT = 1 << 0,   /* put jobs, and change them by their keys */
@@ -18,15 +18,15 @@ enum elapse__right {
     ELAPSE__RIGHT_NODE = 1 << 4,  /* be a node of the cluster, which may do everything */
 };
 
-/* For which tubes a command needs its right. */
+/* The scope of a command: for which tubes it needs its right. */
 enum elapse__scope {
     ELAPSE__SCOPE_NONE,        /* no tube */
-    ELAPSE__SCOPE_TUBE,        /* the one that the first argument names */
-    ELAPSE__SCOPE_TUBES,       /* those that stand before the options of RESERVE */
-    ELAPSE__SCOPE_TUBE_OR_ALL, /* the one that is named; if none is, all tubes */
+    ELAPSE__SCOPE_TUBE,        /* the tube that the first argument names */
+    ELAPSE__SCOPE_TUBES,       /* the tubes before the options of RESERVE */
+    ELAPSE__SCOPE_TUBE_OR_ALL, /* the tube that is named; all tubes if none is named */
     ELAPSE__SCOPE_ALL,         /* all tubes */
-    /* The tubes of the jobs whose ids are named. A job in a tube without the right is answered as
-     * if it did not exist. */
+    /* The tubes of the jobs whose ids are named. If the user lacks the right for the tube of a job,
+     * the answer is as if the job did not exist. */
     ELAPSE__SCOPE_ID,
 };
 
@@ -80,12 +80,13 @@ enum elapse__scope {
     X(WATCH)
 
 struct elapse__rule {
-    char name[16]; /* in capitals */
+    char name[16]; /* the name of the command, in capitals */
     enum elapse__right right;
     enum elapse__scope scope;
 };
 
-/* Returns the rule of a command, whatever the case of its letters; NULL: there is none. */
+/* Returns the rule of the command with this name, whatever the case of the letters. Returns NULL if
+ * there is no such command. */
 const struct elapse__rule *elapse__rule_of(struct elapse__wire_resp_argument name);
 
 #endif

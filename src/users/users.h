@@ -1,14 +1,15 @@
 /*
- * Who may do what: the users of the file of --users, and what a command may do as one of them.
- * Pure: the text of the file comes in, and the digest of passwords is a function that the shell
- * gives.
+ * Knows the users in the file of --users, and says whether a user may run a command. This room is
+ * pure: its caller gives it the text of the file, and a function that makes the digest of a
+ * password.
  *
  *      parse.c    the text of the file --> a table of users
  *      rights.c   a user, a command and its arguments --> yes, or what is missing
  *
  * A line is NAME #SHA256[,#SHA256...] RIGHTS [TUBES]. RIGHTS and TUBES are words with commas
- * between them. A tube that ends with '*' stands for all tubes that begin so; without TUBES the
- * user has all tubes. Empty lines, and lines that begin with '#', say nothing.
+ * between them. A tube that ends with '*' stands for all tubes whose names begin with the text
+ * before it. Without TUBES the user has all tubes. Empty lines, and lines that begin with '#', are
+ * ignored.
  */
 #ifndef ELAPSE__USERS_USERS_H
 #define ELAPSE__USERS_USERS_H
@@ -21,26 +22,26 @@
 #include "rules.h"
 
 enum {
-    ELAPSE__DIGEST_BYTES = 32,     /* of SHA-256 */
-    ELAPSE__USER_NAME_MAX = 64,    /* bytes */
-    ELAPSE__USER_PASSWORDS_MAX = 4 /* of one user: to change one, add the new one first */
+    ELAPSE__DIGEST_BYTES = 32,     /* the bytes of a digest of SHA-256 */
+    ELAPSE__USER_NAME_MAX = 64,    /* the most bytes of a name */
+    ELAPSE__USER_PASSWORDS_MAX = 4 /* of one user; a user has two while one is being changed */
 };
 
-/* Writes the SHA-256 of some bytes. Returns false if there is no memory. */
+/* A function that writes the SHA-256 of some bytes. It returns false if there is no memory. */
 typedef bool elapse__digest(const void *bytes, size_t size,
                             unsigned char digest[ELAPSE__DIGEST_BYTES]);
 
 struct elapse__user {
-    struct elapse__wire_resp_argument name;  /* into the text of the file */
-    struct elapse__wire_resp_argument tubes; /* with commas; empty: all */
+    struct elapse__wire_resp_argument name;  /* points into the text of the file */
+    struct elapse__wire_resp_argument tubes; /* names with commas between them; empty: all tubes */
     uint32_t line;
-    uint8_t rights; /* enum elapse__right */
+    uint8_t rights; /* the bits of enum elapse__right */
     bool has_all_tubes;
     uint8_t digest_count;
     unsigned char digests[ELAPSE__USER_PASSWORDS_MAX][ELAPSE__DIGEST_BYTES];
 };
 
-/* The table. Begins as zeros. */
+/* The table of users. It begins as zeros. */
 struct elapse__users {
     struct elapse__user *users;
     size_t count;
@@ -51,12 +52,12 @@ struct elapse__users {
 /* ---- parse.c ---- */
 
 struct elapse__users_fault {
-    uint32_t line; /* from 1; 0: the file as a whole */
+    uint32_t line; /* the number of the wrong line, from 1; 0: the fault is in no single line */
     char text[160];
 };
 
-/* Reads the text of a file, which stays where it is as long as the table. If a line is wrong, fills
- * `fault` and returns false; there is no table then. */
+/* Makes the table from the text of a file. The text must stay where it is as long as the table is
+ * used. If a line is wrong, fills `fault`, makes no table, and returns false. */
 bool elapse__users_parse(struct elapse__users *users, const char *text, size_t size,
                          struct elapse__users_fault *fault);
 
@@ -64,33 +65,37 @@ void elapse__users_free(struct elapse__users *users);
 
 /* ---- rights.c ---- */
 
-/* Returns the user of this name; NULL: there is none. */
+/* Returns the user with this name. Returns NULL if there is no such user. */
 const struct elapse__user *elapse__users_named(const struct elapse__users *users, const void *name,
                                                size_t size);
 
-/* Returns the user with this name and this password, and stores the digest of the password; NULL:
- * there is none. Does the same work for each name. */
+/* Returns the user with this name and this password, and stores the digest of the password. Returns
+ * NULL if there is no such user. Does the same work for each name, so the time does not tell which
+ * names exist. */
 const struct elapse__user *elapse__users_find(const struct elapse__users *users,
                                               struct elapse__wire_resp_argument name,
                                               struct elapse__wire_resp_argument password,
                                               unsigned char digest[ELAPSE__DIGEST_BYTES]);
 
-/* Who a connection is. Zeros: everybody where no password is needed, or the user "default". */
+/* The identity of a connection, which says who its client is. If it is zeros, no password is
+ * needed, or the client is the user "default". */
 struct elapse__identity {
-    const struct elapse__user *user; /* NULL: may do everything */
-    uint64_t serial;                 /* of the table that `user` is in; 0: in none */
+    const struct elapse__user *user; /* NULL: the client may do everything */
+    uint64_t serial; /* the serial of the table of `user`; 0: the user is in no table */
     unsigned char digest[ELAPSE__DIGEST_BYTES];
 };
 
-/* Finds the user of an identity again, if the table is another one than before: by its password.
- * Returns false if the password is no longer in the table, and then clears the identity. */
+/* Finds the user of an identity again, by the password, if the table has changed. If the password
+ * is no longer in the table, clears the identity and returns false. */
 bool elapse__identity_refresh(struct elapse__identity *identity, const struct elapse__users *users);
 
-/* A user with the right to be a node alone: who gives a password of --node-password. */
+/* A user whose only right is to be a node. A client that gives a password of --node-password is
+ * this user. */
 extern const struct elapse__user elapse__user_node;
 struct elapse__identity elapse__identity_node(void);
 
-/* A user without rights: one that a node names and this node does not know. */
+/* A user without rights. If another node names a user whom this node does not know, the command
+ * runs as this user. */
 extern const struct elapse__user elapse__user_nobody;
 
 /* Returns whether the user has this right for a tube. */
@@ -100,25 +105,26 @@ bool elapse__user_may(const struct elapse__user *user, enum elapse__right right,
 /* Returns whether the user has this right for all tubes. */
 bool elapse__user_may_all(const struct elapse__user *user, enum elapse__right right);
 
-/* What a user lacks. */
+/* What a user lacks to run a command. */
 struct elapse__refusal {
     enum elapse__right right;
-    struct elapse__wire_resp_argument tube; /* no bytes: for all tubes, or for any */
-    bool of_all;                            /* the right is needed for all tubes */
+    struct elapse__wire_resp_argument
+        tube;    /* the tube for which the right is missing; empty: all tubes, or any */
+    bool of_all; /* the right is needed for all tubes */
 };
 
-/* Returns whether a user may run a command with these arguments, of which the first one is its
- * name. If not, fills `refusal`. Of a command by id only the right is tested: who runs the command
- * tests the tube of each job by elapse__user_may. A command with too few arguments is allowed,
- * because nobody runs it. Pure and repeatable: it may be asked again when a command is run later.
- */
+/* Returns whether a user may run a command with these arguments. The first argument is the name of
+ * the command. If the user may not, fills `refusal`. For a command by id, tests only whether the
+ * user has the right for any tube. The function that runs the command tests the tube of each job by
+ * elapse__user_may. A command with too few arguments is allowed, because it is not run. The
+ * function has no effect, so it may be called again when a command is run later. */
 bool elapse__user_may_run(const struct elapse__user *user,
                           const struct elapse__wire_resp_argument *arguments, uint32_t count,
                           struct elapse__refusal *refusal);
 
 enum { ELAPSE__REFUSAL_BYTES = 320 };
 
-/* Writes what a user lacks as the text of an error, which begins with "NOPERM ". */
+/* Writes the text of an error that says what a user lacks. The text begins with "NOPERM ". */
 void elapse__refusal_write(char text[ELAPSE__REFUSAL_BYTES], const struct elapse__user *user,
                            const struct elapse__refusal *refusal);
 
