@@ -11,14 +11,19 @@
 #include "random.h"
 #include "tubes.h"
 
-enum { JOBS = 64, HANDS = 32, GROUPS = 3 };
+enum { JOBS = 64, HANDS = 32, GROUPS = 3, KEYS = 4, ARRIVAL_TOKENS = 3 };
+
+/* The due time of a job that waits for arrivals alone. */
+#define NO_DUE INT64_MAX
 
 struct plain_job {
     uint64_t id;   /* 0: the place is free */
     int tube, key; /* key -1: none */
     int group;     /* 0: none */
     enum elapse__queue_state state;
-    bool kept; /* SHADOW: a restart does not end it */
+    bool kept;      /* SHADOW: a restart does not end it */
+    uint32_t await; /* arrivals that are missing */
+    bool waits;     /* for them */
     bool by_wall, begun, begun_later, handed_out, handed_before, replayed;
     int64_t due; /* by the clock of the job */
     int64_t lease_end, expiry;
@@ -52,11 +57,31 @@ struct model {
      * milliseconds: each millisecond brings `count` parts. */
     struct elapse__queue_rate rates[2];
     uint64_t tokens[2];
+    bool arrived[2][KEYS][ARRIVAL_TOKENS]; /* a token that came to a key; 0: none */
     const char *doing;
 };
 
-/* The names of groups; 0: none. */
+/* The names of tubes and keys, and of groups; 0: none. */
+extern const char *const model_tubes[2];
+extern const char *const model_keys[KEYS];
 extern const char *const model_groups[GROUPS];
+
+/* Returns the job that has a key, or NULL. With `shadow` a job counts that was cancelled while it
+ * ran. */
+struct plain_job *job_of_key(struct model *m, int tube, int key, bool shadow);
+
+/* A job waits until it is due; it is ready if that time has come. */
+void wait_for(struct model *m, struct plain_job *job, bool by_wall, int64_t due);
+
+/* ---- model_arrive.c ---- */
+
+/* Makes some puts wait for arrivals. Requires that the put has a key. */
+void random_await(struct model *m, struct elapse__queue_put *put);
+
+/* Returns whether a job that was ready waits for arrivals again after a start. */
+bool waits_again(const struct plain_job *job, struct elapse__queue_view view);
+
+void do_arrive(struct model *m);
 
 /* Ends the program with what the queue and the model say. */
 _Noreturn void wrong(const struct model *m, const char *what, uint64_t left, uint64_t right);

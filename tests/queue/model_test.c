@@ -15,9 +15,6 @@
 #include "equal.h"
 #include "model.h"
 
-static const char *const tubes[] = {"one", "two"};
-static const char *const keys[] = {"a", "b", "c", "d"};
-
 /* A job without a first put of DEBOUNCE. Any other number may be a time of the boot-time clock. */
 #define NO_FIRST INT64_MIN
 
@@ -42,7 +39,7 @@ static struct plain_job *job_of_id(struct model *m, uint64_t id)
     return NULL;
 }
 
-static struct plain_job *job_of_key(struct model *m, int tube, int key, bool shadow)
+struct plain_job *job_of_key(struct model *m, int tube, int key, bool shadow)
 {
     struct plain_job *found = NULL;
     for (size_t i = 0; i < JOBS; i++) {
@@ -67,13 +64,14 @@ static size_t free_places(const struct model *m)
 
 /* ---- what the plain queue does ---- */
 
-static void wait_for(struct model *m, struct plain_job *job, bool by_wall, int64_t due)
+void wait_for(struct model *m, struct plain_job *job, bool by_wall, int64_t due)
 {
     job->state = ELAPSE__QUEUE_FREE;
     draw_turns(m);
     job->by_wall = by_wall;
     job->due = due;
     job->state = due <= present(m, by_wall) ? ELAPSE__QUEUE_READY : ELAPSE__QUEUE_DELAYED;
+    job->waits &= job->state == ELAPSE__QUEUE_DELAYED;
     job->lease = (struct elapse__queue_lease){0};
     if (job->state == ELAPSE__QUEUE_READY && job->expire > 0 && !job->handed_out) {
         int64_t left = due + job->expire - present(m, by_wall);
@@ -188,7 +186,7 @@ static struct elapse__queue_put random_put(struct model *m, int tube, int key, i
 {
     struct random_source *random = &m->random;
     struct elapse__queue_put put = {
-        .tube = text_of(tubes[tube]),
+        .tube = text_of(model_tubes[tube]),
         .group = text_of(model_groups[group]),
         .body = {"0123456789", random_index(random, 11)},
         .priority = (uint32_t)random_below(random, 3),
@@ -200,13 +198,15 @@ static struct elapse__queue_put random_put(struct model *m, int tube, int key, i
         .when = (enum elapse__queue_when)random_below(random, 3),
     };
     if (key >= 0)
-        put.key = text_of(keys[key]);
+        put.key = text_of(model_keys[key]);
     else if (put.if_key == ELAPSE__QUEUE_DEBOUNCE)
         put.if_key = ELAPSE__QUEUE_KEEP;
     if (put.if_key == ELAPSE__QUEUE_DEBOUNCE) {
         put.when = ELAPSE__QUEUE_IN;
         put.debounce_max_ms = put.delay_ms + random_below(random, 50);
     }
+    if (key >= 0)
+        random_await(m, &put);
     if (random_one_in(random, 3))
         put.expire_ms = 1 + random_below(random, 30);
     if (random_one_in(random, 3)) {
@@ -233,8 +233,12 @@ static void fill_plain(struct model *m, struct plain_job *job, const struct elap
         .backoff_min = (int64_t)put->backoff_min_ms,
         .backoff_max = (int64_t)put->backoff_max_ms,
         .first = first,
+        .await = put->await,
+        .waits = put->await > 0,
     };
-    if (put->when == ELAPSE__QUEUE_AT) {
+    if (put->when == ELAPSE__QUEUE_NO_TIME) {
+        wait_for(m, job, false, NO_DUE);
+    } else if (put->when == ELAPSE__QUEUE_AT) {
         wait_for(m, job, true, put->at_ms);
     } else if (put->when == ELAPSE__QUEUE_EVERY) {
         job->period = (int64_t)put->period_ms;
@@ -335,8 +339,8 @@ static void do_cancel(struct model *m)
         int tube = (int)random_below(&m->random, 2);
         int key = (int)random_below(&m->random, 4);
         job = job_of_key(m, tube, key, true);
-        answer =
-            elapse__queue_cancel_key(m->queue, m->now, text_of(tubes[tube]), text_of(keys[key]));
+        answer = elapse__queue_cancel_key(m->queue, m->now, text_of(model_tubes[tube]),
+                                          text_of(model_keys[key]));
     }
     SAME(answer.result, cancelled(job));
     if (job != NULL)
@@ -370,6 +374,7 @@ static void take_plain(struct model *m, struct plain_job *job,
     SAME(handed->id, job->id);
     SAME(handed->attempt, job->attempts + 1);
     SAME(handed->missed, job->missed);
+    SAME(handed->await, job->await);
     SAME(handed->lease.life, m->life);
     SAME(handed->lease.number, ++m->last_lease);
     SAME(handed->ttr_ms, job->ttr);
@@ -395,7 +400,8 @@ static void do_reserve(struct model *m)
 {
     int tube = (int)random_below(&m->random, 2);
     bool both = random_one_in(&m->random, 2);
-    struct elapse__queue_text names[] = {text_of(tubes[tube]), text_of(tubes[1 - tube])};
+    struct elapse__queue_text names[] = {text_of(model_tubes[tube]),
+                                         text_of(model_tubes[1 - tube])};
     struct elapse__queue_reserve reserve = {
         .tubes = names,
         .tube_count = both ? 2 : 1,
@@ -540,7 +546,7 @@ static void do_pause(struct model *m)
 {
     int tube = (int)random_below(&m->random, 2);
     uint64_t delay_ms = random_below(&m->random, 30);
-    if (elapse__queue_pause(m->queue, m->now, text_of(tubes[tube]), delay_ms).result ==
+    if (elapse__queue_pause(m->queue, m->now, text_of(model_tubes[tube]), delay_ms).result ==
         ELAPSE__QUEUE_OK)
         m->paused_until[tube] = (int64_t)(m->now.boot_ms + delay_ms);
 }
@@ -560,7 +566,7 @@ static void do_limit(struct model *m)
         limits.rate =
             (struct elapse__queue_rate){count, period_ms, least + random_below(&m->random, 3)};
     }
-    SAME(elapse__queue_limit(m->queue, m->now, text_of(tubes[tube]), &limits).result,
+    SAME(elapse__queue_limit(m->queue, m->now, text_of(model_tubes[tube]), &limits).result,
          takes ? ELAPSE__QUEUE_OK : ELAPSE__QUEUE_ARGUMENT);
     if (!takes)
         return;
@@ -581,14 +587,16 @@ static void restart_plain(struct model *m, const struct elapse__queue_now *old)
         struct plain_job *job = &m->jobs[i];
         int64_t shift =
             (int64_t)m->now.boot_ms - (int64_t)old->boot_ms - (m->now.wall_ms - old->wall_ms);
-        if (!job->by_wall)
+        if (!job->by_wall && job->due != NO_DUE)
             job->due += shift;
         if (job->first != NO_FIRST)
             job->first += shift;
         if (job->state == ELAPSE__QUEUE_SHADOW && !job->kept)
             job->id = 0;
-        if (job->state == ELAPSE__QUEUE_READY)
+        if (job->state == ELAPSE__QUEUE_READY) {
             job->state = ELAPSE__QUEUE_DELAYED;
+            job->waits = waits_again(job, view_of(m, job->id));
+        }
         if (job->id == 0 ||
             (job->state != ELAPSE__QUEUE_RESERVED && job->state != ELAPSE__QUEUE_SHADOW))
             continue;
@@ -657,7 +665,7 @@ static void do_time(struct model *m)
 static void compare(struct model *m)
 {
     for (int tube = 0; tube < 2; tube++)
-        compare_groups(m, tube, text_of(tubes[tube]));
+        compare_groups(m, tube, text_of(model_tubes[tube]));
     uint64_t jobs = 0;
     for (size_t i = 0; i < JOBS; i++) {
         const struct plain_job *job = &m->jobs[i];
@@ -673,16 +681,19 @@ static void compare(struct model *m)
         SAME(view.reserves, job->reserves);
         SAME(view.by_wall_clock, job->by_wall);
         SAME(view.recurring, job->period > 0);
+        SAME(view.await, job->await);
+        SAME(view.waits, job->waits);
+        SAME(view.has_due, job->due != NO_DUE);
         SAME(view.missed, job->period > 0 ? job->missed : 0);
-        int64_t late = view.due_ms - m->now.wall_ms;
-        SAME(late, job->due - present(m, job->by_wall));
+        int64_t late = view.has_due ? view.due_ms - m->now.wall_ms : 0;
+        SAME(late, job->due == NO_DUE ? 0 : job->due - present(m, job->by_wall));
         if ((job->state == ELAPSE__QUEUE_RESERVED || job->state == ELAPSE__QUEUE_SHADOW) &&
             job->begun)
             SAME(view.left_ms, job->lease_end - (int64_t)m->now.boot_ms);
         struct elapse__queue_view by_key = {0};
         if (job->key >= 0 && job->state != ELAPSE__QUEUE_SHADOW) {
-            (void)elapse__queue_look_up_key(m->queue, m->now, text_of(tubes[job->tube]),
-                                            text_of(keys[job->key]), &by_key);
+            (void)elapse__queue_look_up_key(m->queue, m->now, text_of(model_tubes[job->tube]),
+                                            text_of(model_keys[job->key]), &by_key);
             SAME(by_key.id, job->id);
         }
     }
@@ -706,6 +717,7 @@ static const struct {
     {"reserve", do_reserve, 8, false},
     {"lease", do_lease, 12, false},
     {"kick", do_kick, 3, false},
+    {"arrive", do_arrive, 4, false},
     {"time", do_time, 10, false},
     {"pause", do_pause, 1, false},
     {"limit", do_limit, 1, false},
@@ -715,7 +727,7 @@ static const struct {
 
 static void one_step(struct model *m)
 {
-    uint64_t choice = random_below(&m->random, 56);
+    uint64_t choice = random_below(&m->random, 60);
     size_t i = 0;
     while (choice >= commands[i].weight)
         choice -= commands[i++].weight;
