@@ -31,7 +31,7 @@ enum elapse_error {
     /* The storage is full: there is no place for another timer. Nothing has changed. */
     ELAPSE_ERROR_FULL = 3,
     /* An argument is outside its range, or a combination of arguments makes no sense. Nothing has
-       changed. */
+     * changed. */
     ELAPSE_ERROR_ARGUMENT = 4,
     /* The allocator had no memory. Nothing has changed. */
     ELAPSE_ERROR_MEMORY = 5,
@@ -44,12 +44,12 @@ enum elapse_error {
     /* A task or a job with this key is pending already. Nothing has changed. */
     ELAPSE_ERROR_KEY_PENDING = 8,
     /* Of a scheduler: the task of the handle has ended, was cancelled, or never existed. Of a
-       queue: the lease has ended, or there is no such job or tube. */
+     * queue: the lease has ended, or there is no such job or tube. */
     ELAPSE_ERROR_GONE = 9,
     /* The scheduler or the queue is closed. Nothing has changed. */
     ELAPSE_ERROR_CLOSED = 10,
     /* The function was called from an action or a destructor of this scheduler, and would wait for
-       itself. Nothing has changed. */
+     * itself. Nothing has changed. */
     ELAPSE_ERROR_IN_ACTION = 11,
     /* Another thread is inside the same call. Nothing has changed. */
     ELAPSE_ERROR_BUSY = 12,
@@ -68,10 +68,10 @@ enum elapse_error {
     /* The files of the queue have a format that this version does not know. */
     ELAPSE_ERROR_FORMAT = 19,
     /* Writing to the disk has failed. The queue takes no changes any more. Close the queue, and
-       open it again. */
+     * open it again. */
     ELAPSE_ERROR_BROKEN = 20,
     /* The task has a wall-clock time or a cron expression, so it cannot be rescheduled. Nothing has
-       changed. */
+     * changed. */
     ELAPSE_ERROR_WALL_CLOCK = 21,
 };
 

@@ -95,7 +95,7 @@ enum elapse_clock {
     ELAPSE_CLOCK_MONOTONIC = 0, /* CLOCK_MONOTONIC, which stops while the machine is suspended */
     ELAPSE_CLOCK_BOOTTIME = 1,  /* CLOCK_BOOTTIME, which goes on while the machine is suspended */
     /* The time is manual: elapse_scheduler_step sets it. The scheduler has no threads: step runs
-       everything that is due on the calling thread. Manual time is for tests and simulations. */
+     * everything that is due on the calling thread. Manual time is for tests and simulations. */
     ELAPSE_CLOCK_MANUAL = 2,
 };
 
@@ -203,21 +203,21 @@ enum elapse_close {
     /* All pending tasks are removed, and their contexts are destroyed. */
     ELAPSE_CLOSE_DROP = 0,
     /* The tasks that are due when close is called run first. The other tasks are removed as by
-       DROP. */
+     * DROP. */
     ELAPSE_CLOSE_RUN_DUE = 1,
     /* Each pending task is handed back. */
     ELAPSE_CLOSE_HAND_BACK = 2,
     /* All pending tasks run at once, also tasks that are not due yet. Each task runs once. The
-       tasks run in the order of their deadlines, as far as the promise on order goes. This is the
-       only case in which an action may begin before its deadline. A task that recurs ends with that
-       run, or with the run that is under way. A task whose deadline never comes is removed as by
-       DROP. */
+     * tasks run in the order of their deadlines, as far as the promise on order goes. This is the
+     * only case in which an action may begin before its deadline. A task that recurs ends with that
+     * run, or with the run that is under way. A task whose deadline never comes is removed as by
+     * DROP. */
     ELAPSE_CLOSE_RUN_ALL = 3,
     /* Each task that does not recur runs at its deadline, by the clock of that deadline. Close
-       waits until the last of these tasks has run. To limit that wait, call
-       elapse_scheduler_close_within. A task that recurs is removed as by DROP, also if it recurs by
-       cron, and also if it is due. A task that recurs and is running ends with that run. A task
-       whose deadline never comes is removed too. */
+     * waits until the last of these tasks has run. To limit that wait, call
+     * elapse_scheduler_close_within. A task that recurs is removed as by DROP, also if it recurs by
+     * cron, and also if it is due. A task that recurs and is running ends with that run. A task
+     * whose deadline never comes is removed too. */
     ELAPSE_CLOSE_RUN_DELAYED = 4,
 };
 

@@ -129,7 +129,7 @@ enum elapse_end {
     ELAPSE_END_RAN = 0,       /* the action has run, and was not to run again */
     ELAPSE_END_CANCELLED = 1, /* the task was cancelled, before or during its action */
     /* Another task with the same key has taken the place of this task. A running task ends so only
-       if it was to run again. */
+     * if it was to run again. */
     ELAPSE_END_REPLACED = 2,
     ELAPSE_END_KEPT_OUT = 3, /* ELAPSE_KEY_KEEP: a task with the key was pending already */
     ELAPSE_END_CLOSED = 4,   /* the task was pending when the scheduler was closed */
@@ -142,7 +142,7 @@ typedef void elapse_ended_function(void *context, enum elapse_end reason);
 /* What happens when a task is scheduled with a key, and another task with that key is pending. */
 enum elapse_key_policy {
     /* The pending task is removed, and the new task takes its place (an upsert). If a running task
-       with the key was to run again, it does not run again. */
+     * with the key was to run again, it does not run again. */
     ELAPSE_KEY_REPLACE = 0,
     /* The pending task stays, and the call stores its handle. The new task ends at once: its
      * context is destroyed. */
@@ -156,13 +156,13 @@ enum elapse_recurrence {
     /* The task does not run again, and is gone. */
     ELAPSE_RECUR_NEVER = 0,
     /* The task runs every period_ns. Occurrence n is due n * period_ns after the first deadline,
-       however long the action takes and however late it began. The first deadline may lie in the
-       past. Then the occurrences between the first deadline and now count as missed. */
+     * however long the action takes and however late it began. The first deadline may lie in the
+     * past. Then the occurrences between the first deadline and now count as missed. */
     ELAPSE_RECUR_PERIOD = 1,
     /* The task runs again period_ns after its action has returned. */
     ELAPSE_RECUR_AFTER_EACH = 2,
     /* The task runs at the moments that a cron expression names. Only elapse_task_schedule_cron
-       takes a task with this recurrence. */
+     * takes a task with this recurrence. */
     ELAPSE_RECUR_CRON = 3,
 };
 
@@ -171,15 +171,15 @@ enum elapse_recurrence {
  * stopped, or because the wall clock was set forward. */
 enum elapse_missed {
     /* The passed occurrences are left out. The next occurrence is the first one that has not
-       passed. */
+     * passed. */
     ELAPSE_MISSED_SKIP = 0,
     /* Each passed occurrence runs, one right after the other, however many there are. There can be
-       very many if the wall clock of a machine begins in 1970, or if a period is shorter than its
-       action. */
+     * very many if the wall clock of a machine begins in 1970, or if a period is shorter than its
+     * action. */
     ELAPSE_MISSED_BURST = 1,
     /* This is for PERIOD only. The passed occurrences are left out, and periods are counted anew:
-       the next occurrence is period_ns after the return of the action. (An occurrence that is due
-       at the very moment of the return is left out, and is not counted as missed.) */
+     * the next occurrence is period_ns after the return of the action. (An occurrence that is due
+     * at the very moment of the return is left out, and is not counted as missed.) */
     ELAPSE_MISSED_DELAY = 2,
 };
 
@@ -426,18 +426,18 @@ elapse_task_run_now(struct elapse_scheduler *scheduler, struct elapse_handle han
  * true. */
 enum elapse_cancel {
     /* The task was pending and is removed. Its action has not begun and will never begin. (If the
-       task recurs, its action will not begin again.) Only one cancel of a task gets this answer. */
+     * task recurs, its action will not begin again.) Only one cancel of a task gets this answer. */
     ELAPSE_CANCEL_REMOVED = 0,
     /* The action has begun and has not returned (for cancel_wait: not within the time-out). The
-       task will not run again: an earlier reschedule is withdrawn, and a later reschedule is
-       refused. */
+     * task will not run again: an earlier reschedule is withdrawn, and a later reschedule is
+     * refused. */
     ELAPSE_CANCEL_RUNNING = 1,
     /* The task ended or was removed before, or there never was such a task. For cancel_wait also:
-       the task was running and has ended. The action does not run and will not run. */
+     * the task was running and has ended. The action does not run and will not run. */
     ELAPSE_CANCEL_GONE = 2,
     /* This is an answer of cancel_wait alone. The calling thread is inside the action of this task,
-       so the wait would never end. The action will not run again. In pull mode there is no such
-       answer: a thread that has taken the task waits like any other. */
+     * so the wait would never end. The action will not run again. In pull mode there is no such
+     * answer: a thread that has taken the task waits like any other. */
     ELAPSE_CANCEL_SELF = 3,
 };
 

@@ -5,7 +5,7 @@
 
 static const struct field {
     const char *name;
-    size_t offset; /* in a point, of a number of 64 bits */
+    size_t offset; /* the place of the field in a point; the field is a number of 64 bits */
 } fields[] = {
 #define FIELD(field, name, kind) {name, offsetof(struct elapse__history_point, field)},
     ELAPSE__HISTORY_FIELDS(FIELD)

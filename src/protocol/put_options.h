@@ -58,7 +58,7 @@ enum {
     ELAPSE__PUT_TTR_MS_DEFAULT = 60000,  /* the default of TTR */
     ELAPSE__PUT_PRIORITY_DEFAULT = 1024, /* jobs can have a smaller or a greater number */
     /* A job that always fails is buried in the end. So it does not run for ever, and somebody sees
-       it. */
+     * it. */
     ELAPSE__PUT_ATTEMPTS_DEFAULT = 20,
     ELAPSE__PUT_BACKOFF_MIN_MS_DEFAULT = 1000,
     ELAPSE__PUT_BACKOFF_MAX_MS_DEFAULT = 600000,

@@ -13,7 +13,7 @@
 #include "resp_parse.h"
 
 struct elapse__wire_resp_option {
-    const char *name; /* in capitals; one word, or two with a space between them */
+    const char *name; /* the name in capitals: one word, or two words with a space between them */
     uint8_t values;   /* how many arguments follow the name */
 };
 

@@ -28,10 +28,10 @@
 
 enum {
     /* The greatest number of arguments of a command, with its name. An ACK of all jobs of the
-       largest RESERVE has 2,001 arguments. */
+     * largest RESERVE has 2,001 arguments. */
     ELAPSE__WIRE_RESP_ARGUMENTS_MAX = 2048,
-    /* The greatest number of bytes that a command may have beside its longest argument. So many
-       bytes have room for 2,048 keys and their headers. */
+    /* The greatest number of bytes that a command may have beside its longest argument. These bytes
+     * have room for 2,048 keys and their headers. */
     ELAPSE__WIRE_RESP_OTHER_BYTES_MAX = 600 << 10,
     /* A command that exceeds these limits is broken, not refused. */
     ELAPSE__WIRE_RESP_REFUSED_ARGUMENTS_MAX = 1 << 20,

@@ -14,7 +14,7 @@
 
 enum {
     /* Room for an integer, or for all bytes of a string, an array or a map that are not its
-       content. */
+     * content. */
     ELAPSE__WIRE_RESP_FRAME_MAX = 24,
 };
 

@@ -20,14 +20,14 @@ enum {
     PART_PUT_TIME = 1 << 10, /* if this is absent, the job was due at once */
     PART_SECOND_WORD = 1 << 15,
     PART_HEADERS = 1 << 16,       /* the first bit of the second word */
-    PART_ERROR = 1 << 17,         /* CHANGE: its body is the text of an error */
+    PART_ERROR = 1 << 17,         /* the body of this CHANGE is the text of an error */
     PART_EARLIER_ERROR = 1 << 18, /* an earlier record has the text of the job's error */
     PART_GROUP = 1 << 19,
     PART_AWAIT = 1 << 20,   /* arrivals are missing */
     PART_WAITING = 1 << 21, /* the job waits for arrivals */
     PART_NO_DUE = 1 << 22,  /* the job has no due time, and neither has the record */
     PARTS_OF_AWAIT = PART_AWAIT | PART_WAITING | PART_NO_DUE,
-    PART_BURIED = 1 << 23, /* when the job was buried */
+    PART_BURIED = 1 << 23, /* the record says when the job was buried */
     PARTS_OF_STATE = ((1 << 5) - 1) | PART_EARLIER_ERROR | PARTS_OF_AWAIT | PART_BURIED,
     PARTS_ALL = ((1 << 11) - 1) | PART_HEADERS | PART_ERROR | PART_EARLIER_ERROR | PART_GROUP |
                 PARTS_OF_AWAIT | PART_BURIED,

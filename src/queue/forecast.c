@@ -18,8 +18,7 @@ struct view {
     const struct elapse__queue_counters *counters;
     uint64_t second, minute;           /* the present second and minute of this clock */
     uint64_t wall_second, wall_minute; /* the present second and minute of the wall clock */
-    int64_t seconds_on,
-        minutes_on; /* what a time of this clock needs to become one of the wall clock */
+    int64_t seconds_on, minutes_on; /* added to a time of this clock, gives one of the wall clock */
 };
 
 static int64_t floor_divide(int64_t value, int64_t by)

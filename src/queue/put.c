@@ -277,7 +277,7 @@ enum elapse__queue_result elapse__queue_put_prepare(struct elapse__queue *queue,
     *fault = put_fault(queue, put);
     if (*fault != NULL)
         return ELAPSE__QUEUE_ARGUMENT;
-    /* It is not known yet whether a job has the key. The id of the put depends on that. */
+    /* The id of the put depends on whether a job has the key, which is not known yet. */
     struct put_plan plan = {.put = put, .first = put->if_key == ELAPSE__QUEUE_DEBOUNCE};
     plan_fields(&plan);
     enum elapse__queue_result result = prepare(queue, &plan, fault);

@@ -24,7 +24,7 @@
 enum {
     ELAPSE__DIGEST_BYTES = 32,     /* the bytes of a digest of SHA-256 */
     ELAPSE__USER_NAME_MAX = 64,    /* the most bytes of a name */
-    ELAPSE__USER_PASSWORDS_MAX = 4 /* of one user; a user has two while one is being changed */
+    ELAPSE__USER_PASSWORDS_MAX = 4 /* a user has two while one is changed */
 };
 
 /* A function that writes the SHA-256 of some bytes. It returns false if there is no memory. */

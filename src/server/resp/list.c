@@ -210,7 +210,7 @@ static enum elapse__session_step list_first(const struct elapse__resp_call *call
 
 /* ---- LIST ---- */
 
-/* What each command has: RECURRING all up to LOOKS, LIST all. */
+/* The options. The command RECURRING has the options before LOOKS. LIST has all of them. */
 enum { CURSOR, COUNT, KEYS, BODY, LOOKS, STATE = LOOKS, TAG, RECURRING, SOONEST, NEWEST, OPTIONS };
 
 static const struct elapse__wire_resp_option list_options[OPTIONS] = {

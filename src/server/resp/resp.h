@@ -132,12 +132,12 @@ enum {
      */
     ELAPSE__RESP_CONTEXT_FIRST = 1 << 4,
     /* With ITEM: the place of a number of 11 bits. It says how many bytes of the body LIST shows;
-       0: there is no BODY. */
+     * 0: there is no BODY. */
     ELAPSE__RESP_CONTEXT_BODY_SHIFT = 5,
     ELAPSE__RESP_BODY_MASK = (1 << 11) - 1,
     ELAPSE__RESP_BODY_MAX = 1024,
     /* With FIRST: the place of the head of the list. The head is the number of items in 16 bits,
-       and the cursor in 32 bits. */
+     * and the cursor in 32 bits. */
     ELAPSE__RESP_CONTEXT_COUNT_SHIFT = 16,
     ELAPSE__RESP_CONTEXT_CURSOR_SHIFT = 32,
 };
