@@ -33,11 +33,11 @@
  * - The scheduler holds no lock while it calls code of the user, such as an action, a destructor or
  *   a hook.
  * - No polling: while nothing is due, no thread of the scheduler wakes up. The exception is a
- * worker that has been idle for options.worker_idle_ns, which wakes up once.
+ *   worker that has been idle for options.worker_idle_ns, which wakes up once.
  * - No due task waits behind later ones for ever: tasks by the wall clock and by the monotonic
  *   clock take turns.
  * - Order: this promise holds for tasks that one thread schedules, and for tasks in the shard of
- * one key, if there is one worker or none. Such tasks begin in the order of the ticks of their
+ *   one key, if there is one worker or none. Such tasks begin in the order of the ticks of their
  *   deadlines. Tasks of one tick begin in the order of scheduling. There is no order between the
  *   tasks of several workers, nor between those of several shards.
  *
@@ -60,9 +60,9 @@
  * wall-clock time. Tasks lie in blocks of 64 KiB. The blocks are kept for later tasks until
  * elapse_scheduler_trim. Each shard takes some 130 KiB besides.
  *
- * Threads: the clock thread waits for time to pass. Start makes the first worker. Further workers
- * are made when they are needed, up to the number in the options. A worker stays until the
- * scheduler is closed, or ends when it has been idle for options.worker_idle_ns.
+ * Threads of the scheduler: the clock thread waits for time to pass. Start makes the first worker.
+ * Further workers are made when they are needed, up to the number in the options. A worker stays
+ * until the scheduler is closed, or ends when it has been idle for options.worker_idle_ns.
  *
  * fork: the child process has none of the threads. The child may only call exec.
  */

@@ -33,7 +33,7 @@
  *
  * The following holds for every function below, unless its comment says otherwise:
  * - Times: all times are in ticks. The caller chooses how long a tick is, and at which origin time
- * begins.
+ *   begins.
  * - Threads: one thread at a time uses a wheel and its timers. The wheel has no lock and no clock.
  *   Different wheels are independent.
  * - The function may be called at any point between two other calls on the wheel: between pops,
