@@ -197,6 +197,64 @@ static const struct words {
     return &words[place];
 }
 
+enum { RIGHTS = 5 };
+
+size_t elapse__user_bytes(const struct elapse__user *user)
+{
+    size_t tubes = user == NULL ? 0 : user->tubes.size;
+    size_t values = 3 * 2 + RIGHTS + 2 + tubes; /* no tube has less than a byte */
+
+    return values * ELAPSE__WIRE_RESP_FRAME_MAX + ELAPSE__USER_NAME_MAX + tubes + 64;
+}
+
+static void write_tubes(struct elapse__wire_resp_writer *writer,
+                        struct elapse__wire_resp_argument tubes)
+{
+    const unsigned char *at = tubes.bytes;
+    size_t left = tubes.size;
+    size_t count = 1;
+
+    for (size_t i = 0; i < left; i++)
+        count += at[i] == ',';
+    elapse__wire_resp_write_array(writer, count);
+    for (; count > 0; count--) {
+        const unsigned char *comma = memchr(at, ',', left);
+        size_t size = comma == NULL ? left : (size_t)(comma - at);
+        elapse__wire_resp_write_bytes(writer, at, size);
+        at += size + (comma != NULL);
+        left -= size + (comma != NULL);
+    }
+}
+
+void elapse__user_write(struct elapse__wire_resp_writer *writer, const struct elapse__user *user)
+{
+    unsigned rights = user == NULL ? ELAPSE__RIGHT_PUT | ELAPSE__RIGHT_WORK | ELAPSE__RIGHT_LOOK |
+                                         ELAPSE__RIGHT_ADMIN
+                                   : user->rights;
+    size_t count = 0;
+
+    for (unsigned right = ELAPSE__RIGHT_PUT; right <= ELAPSE__RIGHT_NODE; right <<= 1)
+        count += (rights & right) != 0;
+    ELAPSE__ASSERT_THAT(count, <=, (size_t)RIGHTS);
+    elapse__wire_resp_write_map(writer, 3);
+    elapse__wire_resp_write_text(writer, "user");
+    if (user == NULL)
+        elapse__wire_resp_write_text(writer, "default");
+    else
+        elapse__wire_resp_write_bytes(writer, user->name.bytes, user->name.size);
+    elapse__wire_resp_write_text(writer, "rights");
+    elapse__wire_resp_write_array(writer, count);
+    for (unsigned right = ELAPSE__RIGHT_PUT; right <= ELAPSE__RIGHT_NODE; right <<= 1) {
+        if ((rights & right) != 0)
+            elapse__wire_resp_write_text(writer, words_of((enum elapse__right)right)->right);
+    }
+    elapse__wire_resp_write_text(writer, "tubes");
+    if (user == NULL || user->has_all_tubes)
+        elapse__wire_resp_write_null(writer);
+    else
+        write_tubes(writer, user->tubes);
+}
+
 void elapse__refusal_write(char text[ELAPSE__REFUSAL_BYTES], const struct elapse__user *user,
                            const struct elapse__refusal *refusal)
 {

@@ -72,6 +72,7 @@ enum elapse__scope {
     X(RESET)                     \
     X(SELECT)                    \
     X(CLIENT)                    \
+    X(WHOAMI)                    \
     X(CONFIG)                    \
     X(COMMAND)                   \
     X(MULTI)                     \

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "../protocol/resp_parse.h"
+#include "../protocol/resp_write.h"
 #include "rules.h"
 
 enum {
@@ -97,6 +98,12 @@ struct elapse__identity elapse__identity_node(void);
 /* A user without rights. If another node names a user whom this node does not know, the command
  * runs as this user. */
 extern const struct elapse__user elapse__user_nobody;
+
+/* Write the answer to WHOAMI, a map: the name of the user, its rights, and its tubes or null for
+ * all. NULL is the user "default", who may do everything. elapse__user_bytes returns how many bytes
+ * the map takes at most. */
+size_t elapse__user_bytes(const struct elapse__user *user);
+void elapse__user_write(struct elapse__wire_resp_writer *writer, const struct elapse__user *user);
 
 /* Returns whether the user has this right for a tube. */
 bool elapse__user_may(const struct elapse__user *user, enum elapse__right right, const void *tube,

@@ -285,6 +285,22 @@ void elapse__router_local_client(struct elapse__router_command *command,
     }
 }
 
+void elapse__router_local_whoami(struct elapse__router_command *command,
+                                 const struct elapse__wire_resp_argument *arguments, uint32_t count)
+{
+    const struct elapse__user *user = command->client->who.user;
+
+    (void)arguments;
+    if (count != 1) {
+        elapse__router_reply_fail(command, "ERR wrong number of arguments for 'whoami' command");
+        return;
+    }
+    struct elapse__wire_resp_writer writer =
+        elapse__router_reply_room(command, elapse__user_bytes(user));
+    elapse__user_write(&writer, user);
+    elapse__router_reply_written(command, &writer);
+}
+
 void elapse__router_local_config(struct elapse__router_command *command,
                                  const struct elapse__wire_resp_argument *arguments, uint32_t count)
 {

@@ -137,6 +137,7 @@ static const struct elapse__router_route routes[] = {
     {.name = "AUTH", .local = elapse__router_local_auth, .least = 2, .before_auth = true},
     {.name = "SELECT", .local = elapse__router_local_select, .least = 2, .queues = true},
     {.name = "CLIENT", .local = elapse__router_local_client, .least = 2, .queues = true},
+    {.name = "WHOAMI", .local = elapse__router_local_whoami, .least = 1},
     {.name = "CONFIG", .local = elapse__router_local_config, .least = 2},
     {.name = "NODE", .local = elapse__router_local_node, .least = 2},
     {.name = "HISTORY", .local = elapse__router_local_history, .least = 1},

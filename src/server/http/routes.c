@@ -42,6 +42,7 @@ static const struct path {
     {"/api/v1/find", ELAPSE__HTTP_FIND, false, false},
     {"/api/v1/recurring", ELAPSE__HTTP_RECURRING, false, false},
     {"/api/v1/history", ELAPSE__HTTP_HISTORY, false, false},
+    {"/api/v1/whoami", ELAPSE__HTTP_WHOAMI, false, false},
     {"/api/v1/stats", ELAPSE__HTTP_STATS, false, false},
 };
 

@@ -366,6 +366,11 @@ static bool build_history(struct elapse__building *building)
            elapse__build_number_option(building, "COUNT", "count");
 }
 
+static bool build_whoami(struct elapse__building *building)
+{
+    return elapse__build_word(building, "WHOAMI");
+}
+
 static bool build_tubes(struct elapse__building *building)
 {
     return elapse__build_word(building, "TUBES") &&
@@ -420,6 +425,7 @@ static build_function *const builders[ELAPSE__HTTP_OPERATIONS] = {
     [ELAPSE__HTTP_FIND] = build_find,
     [ELAPSE__HTTP_RECURRING] = build_recurring,
     [ELAPSE__HTTP_HISTORY] = build_history,
+    [ELAPSE__HTTP_WHOAMI] = build_whoami,
     [ELAPSE__HTTP_CLIENTS] = build_clients,
     [ELAPSE__HTTP_TUBES] = build_tubes,
     [ELAPSE__HTTP_TUBE] = build_tube,

@@ -232,6 +232,18 @@ enum elapse__session_step elapse__resp_client(const struct elapse__resp_call *ca
     return ELAPSE__STEP_RAN;
 }
 
+/* ---- WHOAMI ---- */
+
+enum elapse__session_step elapse__resp_whoami(const struct elapse__resp_call *call)
+{
+    struct elapse__wire_resp_writer writer =
+        elapse__resp_begin(call->connection, call->session->resp3, elapse__user_bytes(call->user));
+
+    elapse__user_write(&writer, call->user);
+    elapse__resp_end(call->connection, &writer);
+    return ELAPSE__STEP_RAN;
+}
+
 /* ---- CONFIG and INFO ---- */
 
 enum elapse__session_step elapse__resp_config(const struct elapse__resp_call *call)

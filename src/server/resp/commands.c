@@ -101,6 +101,8 @@ static const struct elapse__resp_command commands[] = {
      "Chooses the one database that there is"},
     {"CLIENT", elapse__resp_client, -2, QUEUED, ELAPSE__VERB_OTHER, "connection",
      "subcommand [argument ...]", "Names the connection, and tells about it"},
+    {"WHOAMI", elapse__resp_whoami, 1, CLIENT, ELAPSE__VERB_OTHER, "connection", "",
+     "Tells which user the client is, and what it may do"},
     {"CONFIG", elapse__resp_config, -2, CLIENT, ELAPSE__VERB_OTHER, "server", "GET name ...",
      "Answers that there is nothing to configure"},
     {"DISCARD", elapse__resp_discard, 1, CONTROLS, ELAPSE__VERB_OTHER, "transactions", "",
@@ -133,8 +135,8 @@ enum { COMMANDS = sizeof commands / sizeof *commands };
 /* In the table, names of n letters begin at place first_of_length[n] and end before
  * first_of_length[n + 1]. */
 static const uint8_t first_of_length[LENGTH_MAX + 2] = {
-    [3] = 0,  [4] = 2,   [5] = 13,  [6] = 22,  [7] = 32,        [8] = 36,
-    [9] = 38, [10] = 40, [11] = 41, [12] = 41, [13] = COMMANDS,
+    [3] = 0,  [4] = 2,   [5] = 13,  [6] = 22,  [7] = 33,        [8] = 37,
+    [9] = 39, [10] = 41, [11] = 42, [12] = 42, [13] = COMMANDS,
 };
 
 const struct elapse__resp_command *elapse__resp_find(struct elapse__wire_resp_argument name)

@@ -52,6 +52,7 @@ elapse__resp_function elapse__resp_hello;
 elapse__resp_function elapse__resp_auth;
 elapse__resp_function elapse__resp_select;
 elapse__resp_function elapse__resp_client;
+elapse__resp_function elapse__resp_whoami;
 elapse__resp_function elapse__resp_client_list;
 elapse__resp_function elapse__resp_config;
 elapse__resp_function elapse__resp_clock;

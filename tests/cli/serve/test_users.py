@@ -214,7 +214,7 @@ REQUESTS = {
     ("get", "/api/v1/tubes/{tube}"): "look", ("get", "/api/v1/tubes/{tube}/jobs"): "look",
     ("get", "/api/v1/tubes/{tube}/groups"): "look", ("get", "/api/v1/stats"): "look",
     ("get", "/api/v1/find"): "look", ("get", "/api/v1/recurring"): "look",
-    ("get", "/api/v1/history"): "look", ("get", "/api/v1/clients"): "admin",
+    ("get", "/api/v1/history"): "look", ("get", "/api/v1/whoami"): None, ("get", "/api/v1/clients"): "admin",
 }
 BODIES = {
     "put": {"tube": "t", "body": "b"}, "cancel": {"tube": "t", "keys": ["k"]},
@@ -260,6 +260,8 @@ class Http(HttpTest):
         self.write_secret("auth", "plain:word\n")
         self.serve_http("--users", "users", "--auth", "auth")
         shop, everybody = self.bearer("shop"), self.bearer("all")
+        self.assertEqual(self.get("/api/v1/whoami", headers=shop), {"user": "shop", "rights": ["put", "work", "look", "admin"], "tubes": ["orders*"]})
+        self.assertEqual(self.get("/api/v1/whoami", headers={"Authorization": "Bearer plain:word"})["user"], "default")
         other = self.post("put", headers=everybody, tube="bills", body="b")["id"]
         self.assertEqual(self.get("/api/v1/stats", headers={"Authorization": "Bearer plain:word"})
                          ["ready"], 1)

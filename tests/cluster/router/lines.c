@@ -69,6 +69,7 @@ static const char *const templates[] = {
     "FIND %k",
     "RECURRING KEYS CURSOR %n",
     "HISTORY COUNT %n",
+    "WHOAMI",
     "LIST t RECURRING COUNT %n",
     "FIND %k CURSOR %n COUNT 1",
     "TUBES TROUBLE PREFIX t COUNTS",

@@ -110,6 +110,26 @@ ROUTER_TEST(a_user_does_what_its_line_says)
     elapse__users_free(&users);
 }
 
+ROUTER_TEST(a_client_asks_who_it_is)
+{
+    struct elapse__router_client *c = client(f);
+
+    say(f, c, "WHOAMI\nWHOAMI x");
+    expect(f, c,
+           "*6\r\n$4\r\nuser\r\n$7\r\ndefault\r\n$6\r\nrights\r\n*4\r\n$3\r\nput\r\n"
+           "$4\r\nwork\r\n$4\r\nlook\r\n$5\r\nadmin\r\n$5\r\ntubes\r\n$-1\r\n"
+           "-ERR wrong number of arguments for 'whoami' command\r\n");
+    begin_with_users(f, "put mails,orders*");
+    c = client(f);
+    say(f, c, "AUTH a a");
+    expect(f, c, "+OK\r\n");
+    say(f, c, "WHOAMI");
+    expect(f, c,
+           "*6\r\n$4\r\nuser\r\n$1\r\na\r\n$6\r\nrights\r\n*1\r\n$3\r\nput\r\n"
+           "$5\r\ntubes\r\n*2\r\n$5\r\nmails\r\n$7\r\norders*\r\n");
+    elapse__users_free(&users);
+}
+
 ROUTER_TEST(a_user_of_all_tubes_needs_no_name_before_its_commands)
 {
     begin_with_users(f, "put m*");

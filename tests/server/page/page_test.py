@@ -6,6 +6,7 @@ ELAPSE_PROGRAM names the program. Skipped if Chromium or Selenium is missing.
 """
 
 import contextlib
+import hashlib
 import os
 import pathlib
 import re
@@ -24,6 +25,7 @@ import serving  # noqa: E402
 from serving import ServerProcess  # noqa: E402
 
 EXPECTED_OFFLINE = re.compile(r"/(events|api/v1/\S*) - Failed to load resource")
+FORBIDDEN = re.compile(r"/api/v1/\S* - Failed to load resource: the server responded with a status of 403")
 UNAUTHORIZED = re.compile(r"/events - Failed to load resource: the server responded with a status of 401")
 
 
@@ -878,6 +880,56 @@ class Live(PageTest):
                 self.assertEqual(self.tube("mails")["Delayed"], "1")
             finally:
                 second.end()
+
+    def test_offers_what_the_user_may_do(self):
+        def line(name, rights, tubes=""):
+            return f"{name} #{hashlib.sha256(name.encode()).hexdigest()} {rights} {tubes}\n"
+
+        directory = self.enterContext(tempfile.TemporaryDirectory())
+        users = pathlib.Path(directory, "users")
+        users.write_text(line("looks", "look") + line("all", "put,work,look,admin"), encoding="utf-8")
+        users.chmod(0o600)
+        running, client = self.start("--users", str(users))
+        client.ask("AUTH", "all", "all")
+        number, _ = client.ask("PUT", "mails", "hello")
+        [[_, lease, *_]] = client.ask("RESERVE", "mails")
+        client.ask("BURY", number, lease)
+
+        self.allowed = [UNAUTHORIZED, FORBIDDEN]
+
+        def offered():
+            return self.window.run("return [...document.querySelectorAll('button, a, input')].filter((one) => one.checkVisibility()).map((one) => one.textContent || one.id)")
+
+        self.window.driver.get(running.address)
+        self.window.wait(lambda: self.window.find("#password").is_displayed(), "the question")
+        self.fill("#password", "looks:looks")
+        self.click("#password-dialog button")
+        self.window.wait(lambda: self.tube("mails"), "the tube")
+        self.assertIn("You are looks, with the right look.", self.window.text("#who"))
+        self.assertEqual({"Put a job", "Kick", "Pause", "Who works"} & set(offered()), set())
+        self.assertLessEqual({"Jobs", "Find", "What recurs"}, set(offered()))
+        self.go("tubes/mails?state=buried")
+        self.window.wait_for_text("#list-text", "1 job shown")
+        self.assertEqual([one for one in offered() if "Limit" in one or "Kick" in one or "Cancel" in one or one == "list-mark"], [])
+        self.assertFalse(self.window.find("#list-rows input").is_displayed())
+        self.go(f"jobs/{number}")
+        self.window.wait_for_text("#job-found", "Why it is buried")
+        self.assertEqual({"Kick this job", "Move it to a time", "Cancel this job"} & set(offered()), set())
+        self.assertIn("Close", offered())
+        # Another user, who may do everything.
+        self.window.run("sessionStorage.setItem('elapse-password', 'all:all'); location.hash = '#/'; location.reload()")
+        self.window.wait_for_text("#who", "You are all")
+        self.window.wait(lambda: self.tube("mails"), "the tube")
+        self.assertLessEqual({"Put a job", "Kick", "Pause", "Who works", "Jobs"}, set(offered()))
+        # What was taken away is gone as soon as the server has refused it.
+        users.write_text(line("all", "put,look"), encoding="utf-8")
+        running.signal(signal.SIGHUP)
+        running.wait_for(b"reloaded: 1 users")
+        self.press_of_tube("mails", "Kick")
+        self.press("Kick")
+        self.window.wait_for_text("#sure-dialog .problem", "needs the right admin")
+        self.window.wait_for_text("#who", "with the rights put, look.")
+        self.assertNotIn("Pause", offered())
 
     def test_asks_for_the_password_once(self):
         self.allowed = [UNAUTHORIZED]

@@ -211,6 +211,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             query = urllib.parse.parse_qs(urllib.parse.urlsplit(self.path).query)
             answer = json.dumps({"tubes": self.server.tubes_like(query["prefix"][0], int(query["count"][0])), "cursor": None})
             self.answer(200, "application/json", answer.encode(), {})
+        elif self.path == "/api/v1/whoami":
+            self.answer(200, "application/json", b'{"user":"default","rights":["put","work","look","admin"],"tubes":null}', {})
         elif self.path.startswith("/api/v1/history?"):
             self.answer(200, "application/json", json.dumps(a_day(int(time.time() * 1000))).encode(), {})
         elif self.path.startswith("/api/v1/find?"):

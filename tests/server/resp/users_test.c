@@ -104,6 +104,24 @@ RESP_TEST(a_user_is_known_by_name_and_password)
     begins(&c, "PUT orders body", "-NOPERM ");
 }
 
+RESP_TEST(a_client_asks_who_it_is)
+{
+    says("WHOAMI",
+         "*6|$4|user|$7|default|$6|rights|*4|$3|put|$4|work|$4|look|$5|admin|$5|tubes|$-1|");
+    says("WHOAMI x", "-ERR wrong number of arguments for 'whoami' command; syntax: WHOAMI |");
+    serve_users(ALL "a secret# put,look mails,orders*\nb secreT# look\n");
+    says("WHOAMI", "-NOAUTH Authentication required.|");
+    become("a secret");
+    says("WHOAMI", "*6|$4|user|$1|a|$6|rights|*2|$3|put|$4|look|$5|tubes|*2|$5|mails|$7|orders*|");
+    become("b secreT");
+    says("WHOAMI", "*6|$4|user|$1|b|$6|rights|*1|$4|look|$5|tubes|$-1|");
+    become("all all");
+    says("WHOAMI", "*6|$4|user|$3|all|$6|rights|*5|$3|put|$4|work|$4|look|$5|admin|$4|node|"
+                   "$5|tubes|$-1|");
+    begins(&c, "HELLO 3", "%7|");
+    begins(&c, "WHOAMI", "%3|");
+}
+
 /* The answer to each of these comes at the same time and has the same text. */
 RESP_TEST(a_wrong_name_is_as_slow_as_a_wrong_password)
 {
@@ -153,6 +171,7 @@ static const struct {
     {"FIND", "FIND k"},
     {"RECURRING", "RECURRING"},
     {"HISTORY", "HISTORY"},
+    {"WHOAMI", "WHOAMI"},
     {"ECHO", "ECHO a"},
     {"AUTH", NULL},
     {"INFO", "INFO"},
