@@ -144,6 +144,9 @@ enum {
     X(rate.period_ms, "rate_per",    DURATION)   \
     X(rate.burst,     "rate_burst",  NUMBER)     \
     X(group_concurrency, "group_concurrency", NUMBER) \
+    X(group_rate.count,  "group_rate", NUMBER)   \
+    X(group_rate.period_ms, "group_rate_per", DURATION) \
+    X(group_rate.burst,  "group_rate_burst", NUMBER) \
     X(buried,         "buried",      NUMBER)     \
     X(buried_age_ms,  "buried_age",  DURATION)
 

@@ -87,6 +87,9 @@ bool elapse__wire_resp_find_options(const struct elapse__wire_resp_argument *arg
             words = name_words(&arguments[place], count - place, options[option].name);
             option += words == 0;
         }
+        while (option + 1 < option_count && places[option] != 0 &&
+               strcmp(options[option].name, options[option + 1].name) == 0)
+            option++;
         if (option == option_count) {
             text = "there is no option";
         } else if (places[option] != 0) {

@@ -49,7 +49,8 @@ struct elapse__wire_resp_fault {
 };
 
 /* Finds options in the arguments from number `first` on. Stores for each option the place of its
- * first value; 0: it was not given. If an argument is no option, fills `fault` unless it is NULL,
+ * first value; 0: it was not given. An option that may be given twice has two rows, one behind the
+ * other. If an argument is no option, fills `fault` unless it is NULL,
  * and returns false. Requires that `option_count` is at most ELAPSE__WIRE_RESP_OPTIONS_MAX. */
 bool elapse__wire_resp_find_options(const struct elapse__wire_resp_argument *arguments,
                                     uint32_t count, uint32_t first,

@@ -278,8 +278,20 @@ static unsigned check_turn(const struct elapse__queue *queue, const struct elaps
 
 /* What is counted of the groups of one tube. */
 struct group_sums {
-    uint64_t groups, standing, ready, may_run, jobs;
+    uint64_t groups, standing, ready, may_run, jobs, buckets, without_jobs;
 };
+
+/* Tokens that have come since a group was counted let more of its jobs run; none may be taken for
+ * blocked if one may run. */
+static bool may_run_fits(const struct elapse__queue *queue, const struct elapse__queue_tube *tube,
+                         const struct elapse__queue_group *group)
+{
+    uint64_t lets_run = elapse__queue_group_lets_run(queue, tube, group);
+    uint64_t may_run = lets_run < group->ready ? lets_run : group->ready;
+    return tube->record == NULL || tube->record->settings.group_rate_count == 0
+               ? group->may_run == may_run
+               : group->may_run <= may_run && (group->may_run == 0) == (may_run == 0);
+}
 
 static unsigned check_group(const struct elapse__queue *queue,
                             const struct elapse__queue_tube *tube,
@@ -290,14 +302,15 @@ static unsigned check_group(const struct elapse__queue *queue,
     sums->ready += group->ready;
     sums->may_run += group->may_run;
     sums->jobs += group->references;
-    if (group->references == 0 || group->ready + group->running + group->buried > group->references)
+    sums->buckets += group->bucket != 0;
+    sums->without_jobs += group->references == 0;
+    if ((group->references == 0 && group->bucket == 0) ||
+        group->ready + group->running + group->buried > group->references)
         return BROKEN_GROUP;
     if (group->has_heap && group->jobs.heap->count != group->ready)
         return BROKEN_GROUP;
-    uint64_t places = elapse__queue_group_places(tube, group);
     if (group->may_run > group->ready ||
-        (!elapse__queue_is_moving(tube) &&
-         group->may_run != (places < group->ready ? places : group->ready)))
+        (!elapse__queue_is_moving(tube) && !may_run_fits(queue, tube, group)))
         return BROKEN_GROUP;
     return check_turn(queue, tube, group->number);
 }
@@ -311,7 +324,7 @@ static unsigned check_groups(const struct elapse__queue *queue,
         return tube->counts[ELAPSE__QUEUE_READY] == tube->ready.count ? 0 : BROKEN_COUNTS;
     for (uint32_t number = 1; number < queue->tubes.fresh; number++) {
         const struct elapse__queue_place *place = elapse__queue_place_at(queue, number);
-        if (place->kind != ELAPSE__QUEUE_PLACE_GROUP || place->at.group->tube != tube)
+        if (place->kind != ELAPSE__QUEUE_PLACE_GROUP || place->at.group->tube != tube->number)
             continue;
         unsigned broken = check_group(queue, tube, place->at.group, &sums);
         if (broken != 0)
@@ -321,6 +334,7 @@ static unsigned check_groups(const struct elapse__queue *queue,
         return BROKEN_COUNTS;
     if ((sums.groups == 0 && !elapse__queue_is_moving(tube)) ||
         tube->turns->groups != sums.groups || tube->turns->may_run != sums.may_run ||
+        tube->turns->buckets != sums.buckets || tube->turns->without_jobs != sums.without_jobs ||
         tube->turns->heap.count != sums.standing + (tube->ready.count > 0))
         return BROKEN_GROUP;
     return check_turn(queue, tube, 0);
@@ -333,7 +347,7 @@ static unsigned check_tubes(struct checking *checking)
     uint64_t states[ELAPSE__QUEUE_SHADOW + 1] = {0};
     uint64_t urgent = 0;
     uint64_t bytes = 0;
-    uint64_t alarms = 0;
+    uint64_t alarms = queue->buckets.count; /* each has its alarm */
     uint32_t cursor = 0;
     struct elapse__queue_text name;
     uint32_t most = UINT32_MAX;
@@ -352,6 +366,7 @@ static unsigned check_tubes(struct checking *checking)
         alarms += elapse__queue_is_moving(tube);
         alarms += tube->record != NULL && elapse_timer_pending(&tube->record->token.timer);
         alarms += tube->record != NULL && elapse_timer_pending(&tube->record->buried.timer);
+        alarms += tube->record != NULL && elapse_timer_pending(&tube->record->opening.timer);
         if (!elapse__queue_buried_fit(queue, tube))
             return BROKEN_TUBE;
         if (jobs == 0 && tube->holds == 0 && tube->record == NULL)

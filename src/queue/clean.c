@@ -87,13 +87,33 @@ static enum elapse__queue_result clean_error(struct elapse__queue *queue, uint64
     return ELAPSE__QUEUE_OK;
 }
 
+static enum elapse__queue_result clean_group(struct elapse__queue *queue, uint64_t position,
+                                             const struct elapse__record *record)
+{
+    struct elapse__queue_group_next next;
+    if (!elapse__queue_group_next_decode(&next, record))
+        return ELAPSE__QUEUE_ARGUMENT;
+    const struct elapse__queue_tube *tube = elapse__queue_tube_find(queue, next.tube);
+    struct elapse__queue_group *group =
+        tube == NULL ? NULL : elapse__queue_group_find(queue, tube, next.group);
+    if (group == NULL || !elapse__queue_is_group_next(queue, group, position))
+        return ELAPSE__QUEUE_OK;
+    if (!elapse__queue_begin(queue, 0,
+                             elapse__record_bytes_max(ELAPSE__QUEUE_GROUP_NEXT_BYTES_MAX, 0),
+                             ELAPSE__RECORD_FOR_COPY))
+        return ELAPSE__QUEUE_REFUSED;
+    elapse__queue_write_group_next(queue, group);
+    (void)elapse__queue_end(queue);
+    return ELAPSE__QUEUE_OK;
+}
+
 static enum elapse__queue_result clean_tube(struct elapse__queue *queue, uint64_t position,
                                             const struct elapse__record *record)
 {
     struct elapse__queue_settings old;
     struct elapse__queue_text name;
     if (!elapse__queue_settings_decode(&old, &name, record))
-        return ELAPSE__QUEUE_ARGUMENT;
+        return clean_group(queue, position, record);
     struct elapse__queue_tube *tube = elapse__queue_tube_find(queue, name);
     if (tube == NULL || tube->record == NULL || tube->record->position != position)
         return ELAPSE__QUEUE_OK;

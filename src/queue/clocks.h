@@ -4,7 +4,7 @@
  *      boot     delays and leases, by the boot-time clock          timers of entries
  *      wall     AT, EVERY and CRON, by the wall clock              timers of entries
  *      expiry   EXPIRE of ready jobs, by the boot-time clock       timers of side records
- *      alarms   ends of pauses, next tokens of rates, by the       timers of tubes
+ *      alarms   ends of pauses, next tokens of rates, by the       timers of tubes and buckets
  *               boot-time clock
  *
  * The wall clock can be set back, but the time of a wheel cannot. So when the wall clock was set

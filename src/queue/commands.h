@@ -95,6 +95,11 @@ static inline struct elapse__queue_entry *elapse__queue_named(const struct elaps
 bool elapse__queue_groups_move(struct elapse__queue *queue, struct elapse__queue_tube *tube,
                                uint32_t *most);
 
+/* pause.c: begins to put the groups of a tube, also while they are moved already. Requires that the
+ * tube has settings, or that the caller holds it. */
+void elapse__queue_groups_move_anew(struct elapse__queue *queue, struct elapse__queue_tube *tube,
+                                    uint32_t *most);
+
 /* lease.c: returns whether a worker holds this lease, of a job that was not cancelled. */
 bool elapse__queue_is_leased_by(struct elapse__queue *queue, struct elapse__queue_now now,
                                 const struct elapse__queue_holder *holder);

@@ -8,15 +8,14 @@
 
 #include "../base/little_endian.h"
 
-static uint64_t group_name_hash(const struct elapse__queue *queue,
-                                const struct elapse__queue_tube *tube,
+static uint64_t group_name_hash(const struct elapse__queue *queue, uint32_t tube,
                                 struct elapse__queue_text name)
 {
-    unsigned char bytes[sizeof tube->number + ELAPSE__QUEUE_KEY_BYTES_MAX];
+    unsigned char bytes[sizeof tube + ELAPSE__QUEUE_KEY_BYTES_MAX];
     ELAPSE__ASSERT_THAT(name.size, <=, ELAPSE__QUEUE_KEY_BYTES_MAX);
-    elapse__little_endian_store(bytes, tube->number, sizeof tube->number);
-    memcpy(bytes + sizeof tube->number, name.bytes, name.size);
-    return elapse__sip_hash_64(&queue->secret, bytes, sizeof tube->number + name.size);
+    elapse__little_endian_store(bytes, tube, sizeof tube);
+    memcpy(bytes + sizeof tube, name.bytes, name.size);
+    return elapse__sip_hash_64(&queue->secret, bytes, sizeof tube + name.size);
 }
 
 static struct elapse__queue_text name_of(const struct elapse__queue_group *group)
@@ -42,15 +41,15 @@ void elapse__queue_groups_init(struct elapse__queue *queue)
     elapse__queue_index_init(&queue->group_index, &group_calls, queue);
 }
 
-static struct elapse__queue_group *find_group(const struct elapse__queue *queue,
-                                              const struct elapse__queue_tube *tube,
-                                              struct elapse__queue_text name)
+struct elapse__queue_group *elapse__queue_group_find(const struct elapse__queue *queue,
+                                                     const struct elapse__queue_tube *tube,
+                                                     struct elapse__queue_text name)
 {
-    uint64_t hash = group_name_hash(queue, tube, name);
+    uint64_t hash = group_name_hash(queue, tube->number, name);
     uint32_t number = elapse__queue_index_first(&queue->group_index, hash);
     for (; number != 0; number = elapse__queue_index_next(&queue->group_index, number, hash)) {
         struct elapse__queue_group *group = elapse__queue_group_at(queue, number);
-        if (group->tube == tube && group->name_size == name.size &&
+        if (group->tube == tube->number && group->name_size == name.size &&
             memcmp(group->name, name.bytes, name.size) == 0)
             return group;
     }
@@ -80,7 +79,7 @@ static struct elapse__queue_group *make_group(struct elapse__queue *queue,
         return NULL;
     }
     memset(group, 0, sizeof *group);
-    group->tube = tube;
+    group->tube = tube->number;
     group->number = number;
     group->place = ELAPSE__QUEUE_NO_PLACE;
     group->name_size = (uint8_t)name.size;
@@ -92,13 +91,12 @@ static struct elapse__queue_group *make_group(struct elapse__queue *queue,
     return group;
 }
 
-/* Finds or makes a group. */
-static enum elapse__queue_result get_group(struct elapse__queue *queue,
-                                           struct elapse__queue_tube *tube,
-                                           struct elapse__queue_text name,
-                                           struct elapse__queue_group **group)
+enum elapse__queue_result elapse__queue_group_get(struct elapse__queue *queue,
+                                                  struct elapse__queue_tube *tube,
+                                                  struct elapse__queue_text name,
+                                                  struct elapse__queue_group **group)
 {
-    *group = find_group(queue, tube, name);
+    *group = elapse__queue_group_find(queue, tube, name);
     if (*group != NULL)
         return ELAPSE__QUEUE_OK;
     /* A replay takes what was put when the limit was greater. */
@@ -120,9 +118,10 @@ enum elapse__queue_result elapse__queue_group_join(struct elapse__queue *queue,
 {
     struct elapse__queue_group *group = NULL;
     ELAPSE__ASSERT_THAT(entry->tube_state & ELAPSE__QUEUE_TUBE_MASK, ==, 0);
-    enum elapse__queue_result result = get_group(queue, tube, name, &group);
+    enum elapse__queue_result result = elapse__queue_group_get(queue, tube, name, &group);
     if (result != ELAPSE__QUEUE_OK)
         return result;
+    tube->turns->without_jobs -= group->references == 0 && group->bucket != 0;
     group->references++;
     entry->tube_state |= group->number;
     return ELAPSE__QUEUE_OK;
@@ -139,16 +138,26 @@ void elapse__queue_group_free(const struct elapse__queue *queue, struct elapse__
 
 void elapse__queue_group_leave(struct elapse__queue *queue, struct elapse__queue_group *group)
 {
-    struct elapse__queue_tube *tube = group->tube;
+    struct elapse__queue_tube *tube = elapse__queue_tube_of_group(queue, group);
     ELAPSE__ASSERT_THAT(group->references, >, 0);
     if (--group->references > 0)
         return;
+    if (group->bucket != 0) {
+        tube->turns->without_jobs++;
+        return;
+    }
+    elapse__queue_group_end(queue, group);
+    elapse__queue_turns_trim(queue, tube);
+}
+
+void elapse__queue_group_end(struct elapse__queue *queue, struct elapse__queue_group *group)
+{
+    ELAPSE__ASSERT_THAT(group->references + group->bucket, ==, 0);
     ELAPSE__ASSERT_THAT(group->ready + group->running + group->buried, ==, 0);
     ELAPSE__ASSERT_THAT(group->place, ==, ELAPSE__QUEUE_NO_PLACE);
     ELAPSE__ASSERT_THAT(group->may_run, ==, 0);
     elapse__queue_index_remove(&queue->group_index, group->number, &queue->memory);
     elapse__queue_slab_give(&queue->tubes, group->number);
+    elapse__queue_tube_of_group(queue, group)->turns->groups--;
     elapse__queue_group_free(queue, group);
-    tube->turns->groups--;
-    elapse__queue_turns_trim(queue, tube);
 }

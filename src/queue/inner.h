@@ -9,8 +9,8 @@
  *      moves.h      state.c: a job from one state into another      write.c: records
  *         |         watch.c: news for those who wait                build.c: a new job
  *         |
- *      tables.h     keys sides recurrence tokens errors tubes tube_record limit groups turns waits;
- *         |         now.c
+ *      tables.h     keys sides recurrence tokens errors tubes tube_record group_record limit
+ *         |         group_rate groups turns waits; now.c
  *         |
  *      inner.h      types
  */
@@ -37,42 +37,57 @@ enum elapse__queue_alarm_kind {
     ELAPSE__QUEUE_ALARM_TOKEN,
     ELAPSE__QUEUE_ALARM_GROUPS,
     ELAPSE__QUEUE_ALARM_BURIED,
+    ELAPSE__QUEUE_ALARM_OPENING,
+    ELAPSE__QUEUE_ALARM_GROUP_TOKEN,
 };
 
 /* A timer in the wheel `alarms`. */
 struct elapse__queue_alarm {
     struct elapse_timer timer;
     enum elapse__queue_alarm_kind kind;
-    uint32_t number; /* of the tube */
+    uint32_t number; /* of the tube; GROUP_TOKEN: of the group */
 };
 
 /* The settings of a tube, and where they lie on the disk. */
 struct elapse__queue_tube_record {
     struct elapse__queue_settings settings;
-    struct elapse__queue_alarm pause;   /* pending: nothing is handed out */
-    struct elapse__queue_alarm token;   /* pending: the bucket has no token */
-    struct elapse__queue_alarm buried;  /* pending: then the oldest buried job may be dropped */
-    struct elapse__queue_bucket bucket; /* of the rate */
-    uint64_t position;                  /* of the TUBE; 0: there is none */
-    uint32_t size;                      /* of the TUBE, in bytes */
-    uint64_t held;                      /* ready jobs that the limits hold back */
+    struct elapse__queue_alarm pause;       /* pending: nothing is handed out */
+    struct elapse__queue_alarm token;       /* pending: the bucket has no token */
+    struct elapse__queue_alarm buried;      /* pending: then the oldest buried job may be dropped */
+    struct elapse__queue_alarm opening;     /* pending: no group without a bucket has a token */
+    struct elapse__queue_bucket bucket;     /* of the rate */
+    struct elapse__queue_bucket since_open; /* of each group that has none of its own */
+    uint32_t group_rates;                   /* how many rates of groups there have been */
+    uint64_t position;                      /* of the TUBE; 0: there is none */
+    uint32_t size;                          /* of the TUBE, in bytes */
+    uint64_t held;                          /* ready jobs that the limits hold back */
 };
 
 enum { ELAPSE__QUEUE_GROUP_INSIDE = 4 };
 
 #define ELAPSE__QUEUE_NO_PLACE UINT32_MAX
 
-/* The jobs of a tube that are for one customer. A group exists while it has jobs, in any state. It
- * has a number in the table of tubes, and the entries of its jobs have this number in the place of
- * their tube's. */
+/* The bucket of a group. */
+struct elapse__queue_group_bucket {
+    struct elapse__queue_alarm alarm; /* pending, once the queue is open */
+    struct elapse__queue_bucket bucket;
+    uint64_t position; /* of the TUBE of the group; 0: there is none */
+    uint32_t size;     /* of the TUBE, in bytes */
+    uint32_t rate;     /* which of its tube's rates filled it: the value of group_rates */
+    bool is_empty;     /* the alarm is that of the next token */
+};
+
+/* The jobs of a tube that are for one customer. A group exists while it has jobs, in any state, or
+ * a bucket. It has a number in the table of tubes, and the entries of its jobs have this number in
+ * the place of their tube's. */
 struct elapse__queue_group {
-    struct elapse__queue_tube *tube;
     uint64_t turn; /* while it has ready jobs: of two groups the lesser turn comes first */
     union {
         uint32_t inside[ELAPSE__QUEUE_GROUP_INSIDE]; /* entries by (priority, id) */
         struct elapse__queue_heap *heap;             /* if `has_heap` */
     } jobs;                                          /* that are ready */
     uint32_t link;                                   /* in the index of groups */
+    uint32_t tube;                                   /* its number; a pointer takes more */
     uint32_t number;
     uint32_t references; /* entries that have this number */
     uint32_t place;      /* in the heap of the tube's groups; or NO_PLACE */
@@ -80,7 +95,8 @@ struct elapse__queue_group {
     uint32_t running; /* RESERVED and SHADOW */
     uint32_t may_run; /* of its ready jobs, by the limit of the group; 0: it stands in no heap */
     uint32_t buried;
-    uint16_t kept; /* places for more ready jobs that a transaction keeps */
+    uint32_t bucket; /* 0: it has none; the bucket is full, or the tube's since_open */
+    uint16_t kept;   /* places for more ready jobs that a transaction keeps */
     bool has_heap;
     uint8_t name_size;
     unsigned char name[];
@@ -97,6 +113,8 @@ struct elapse__queue_turns {
     uint64_t turn;                     /* of the jobs without a group */
     uint32_t place;                    /* of the jobs without a group, in the heap; or NO_PLACE */
     uint32_t groups;
+    uint32_t without_jobs; /* groups that are there only because of their buckets */
+    uint32_t buckets;
 };
 
 struct elapse__queue_tube {
@@ -196,6 +214,7 @@ struct elapse__queue {
     struct elapse__queue_index tube_index;
     struct elapse__queue_index group_index;
     struct elapse__queue_tube *last_tube; /* of the job that was built last; NULL: none */
+    struct elapse__queue_slab buckets;    /* of groups */
     struct elapse__queue_slab tokens;
     struct elapse__queue_index token_index;
     /* Of each list of tokens, by time; 0: none. */

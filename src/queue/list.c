@@ -121,7 +121,8 @@ bool elapse__queue_groups(const struct elapse__queue *queue, struct elapse__queu
         if (*cursor + 1 >= queue->tubes.fresh)
             break;
         const struct elapse__queue_place *place = elapse__queue_place_at(queue, ++*cursor);
-        if (place->kind != ELAPSE__QUEUE_PLACE_GROUP || place->at.group->tube != tube)
+        if (place->kind != ELAPSE__QUEUE_PLACE_GROUP || place->at.group->tube != tube->number ||
+            place->at.group->references == 0)
             continue;
         const struct elapse__queue_group *group = place->at.group;
         --*most;

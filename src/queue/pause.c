@@ -72,12 +72,30 @@ struct elapse__queue_answer elapse__queue_pause(struct elapse__queue *queue,
     return end_change(queue, tube);
 }
 
+/* Looks at the groups of a tube, up to `*most` places of the table, and takes the visits off.
+ * Returns whether all groups have been looked at. */
+static bool move_some(struct elapse__queue *queue, struct elapse__queue_tube *tube, uint32_t *most)
+{
+    uint32_t *moved = &tube->turns->moved;
+    for (; *moved + 1 < queue->tubes.fresh; --*most) {
+        if (*most == 0)
+            return false;
+        const struct elapse__queue_place *place = elapse__queue_place_at(queue, ++*moved);
+        if (place->kind != ELAPSE__QUEUE_PLACE_GROUP || place->at.group->tube != tube->number)
+            continue;
+        struct elapse__queue_group *group = place->at.group;
+        if (elapse__queue_group_rate_look(queue, group))
+            elapse__queue_turns_place(queue, tube, group);
+    }
+    return true;
+}
+
 bool elapse__queue_groups_move(struct elapse__queue *queue, struct elapse__queue_tube *tube,
                                uint32_t *most)
 {
     struct elapse__queue_turns *turns = tube->turns;
     ELAPSE__ASSERT(!elapse__queue_is_moving(tube));
-    if (turns != NULL && !elapse__queue_turns_move(queue, tube, most)) {
+    if (turns != NULL && !move_some(queue, tube, most)) {
         elapse_wheel_start(&queue->clocks.alarms, &turns->moving.timer,
                            elapse__queue_present(queue, false));
         return false;
@@ -90,26 +108,43 @@ bool elapse__queue_groups_move(struct elapse__queue *queue, struct elapse__queue
     return true;
 }
 
-/* Gives each group of a tube another limit. A tube whose groups are still moved stays. */
-static void set_group_concurrency(struct elapse__queue *queue, struct elapse__queue_tube *tube,
-                                  uint32_t group_concurrency)
+void elapse__queue_groups_move_anew(struct elapse__queue *queue, struct elapse__queue_tube *tube,
+                                    uint32_t *most)
 {
-    struct elapse__queue_settings *settings = &tube->record->settings;
     struct elapse__queue_turns *turns = tube->turns;
-    uint32_t most = ELAPSE__QUEUE_TURN_MAX;
     bool was_moving = elapse__queue_is_moving(tube);
-    if (settings->group_concurrency == group_concurrency)
-        return;
-    settings->group_concurrency = group_concurrency;
     if (turns != NULL) {
         (void)elapse_wheel_stop(&queue->clocks.alarms, &turns->moving.timer);
         turns->moved = 0;
     }
-    bool is_moving = !elapse__queue_groups_move(queue, tube, &most);
+    bool is_moving = !elapse__queue_groups_move(queue, tube, most);
     if (is_moving && !was_moving)
         tube->holds++;
     else if (!is_moving && was_moving)
-        tube->holds--; /* the caller has another one */
+        tube->holds--; /* the caller has another one, or the settings keep the tube */
+}
+
+static bool is_same_rate(const struct elapse__queue_rate *one,
+                         const struct elapse__queue_rate *other)
+{
+    return one->count == other->count && one->period_ms == other->period_ms &&
+           one->burst == other->burst;
+}
+
+/* Gives each group of a tube other limits. A tube whose groups are still moved stays. */
+static void set_group_limits(struct elapse__queue *queue, struct elapse__queue_tube *tube,
+                             const struct elapse__queue_limits *limits)
+{
+    struct elapse__queue_settings *settings = &tube->record->settings;
+    struct elapse__queue_rate old_rate = elapse__queue_settings_group_rate(settings);
+    uint32_t most = ELAPSE__QUEUE_TURN_MAX;
+    bool changes_rate = !is_same_rate(&old_rate, &limits->group_rate);
+    if (settings->group_concurrency == limits->group_concurrency && !changes_rate)
+        return;
+    settings->group_concurrency = limits->group_concurrency;
+    if (changes_rate)
+        elapse__queue_set_group_rate(queue, tube, &limits->group_rate);
+    elapse__queue_groups_move_anew(queue, tube, &most);
 }
 
 static const char *limit_fault(const struct elapse__queue *queue, struct elapse__queue_text name,
@@ -117,7 +152,7 @@ static const char *limit_fault(const struct elapse__queue *queue, struct elapse_
 {
     if (!elapse__queue_text_fits(name, 1, ELAPSE__QUEUE_TUBE_BYTES_MAX))
         return "the tube's name must have 1 to 200 bytes";
-    if (!elapse__queue_rate_fits(&limits->rate))
+    if (!elapse__queue_rate_fits(&limits->rate) || !elapse__queue_rate_fits(&limits->group_rate))
         return "a rate is out of its range";
     if (limits->buried_age_ms > (uint64_t)ELAPSE__QUEUE_DELAY_MS_MAX)
         return "an age of buried jobs is at most 292 years";
@@ -149,7 +184,7 @@ struct elapse__queue_answer elapse__queue_limit(struct elapse__queue *queue,
         tube->record->settings.buried = limits->buried;
         tube->record->settings.buried_age_ms = limits->buried_age_ms;
         elapse__queue_set_rate(queue, tube, &limits->rate);
-        set_group_concurrency(queue, tube, limits->group_concurrency);
+        set_group_limits(queue, tube, limits);
         elapse__queue_expect_drop(queue, tube, 0);
         elapse__queue_count_held(queue, tube);
         queue->freed++;
@@ -173,6 +208,7 @@ enum elapse__queue_result elapse__queue_limits_of(const struct elapse__queue *qu
     limits->concurrency = (uint32_t)tube->record->settings.concurrency;
     limits->group_concurrency = (uint32_t)tube->record->settings.group_concurrency;
     limits->rate = elapse__queue_settings_rate(&tube->record->settings);
+    limits->group_rate = elapse__queue_settings_group_rate(&tube->record->settings);
     limits->buried = (uint32_t)tube->record->settings.buried;
     limits->buried_age_ms = tube->record->settings.buried_age_ms;
     return ELAPSE__QUEUE_OK;

@@ -61,6 +61,26 @@ uint64_t elapse__queue_bucket_next(const struct elapse__queue_bucket *bucket)
     return bucket->tick + (bucket->part > 0);
 }
 
+uint64_t elapse__queue_bucket_full(const struct elapse__queue_bucket *bucket,
+                                   const struct elapse__queue_rate *rate)
+{
+    ELAPSE__ASSERT(elapse__queue_rate_fits(rate));
+    uint64_t parts = bucket->part + (rate->burst - 1) * rate->period_ms;
+    return bucket->tick + parts / rate->count + (parts % rate->count > 0);
+}
+
+struct elapse__queue_bucket elapse__queue_bucket_renew(const struct elapse__queue_bucket *bucket,
+                                                       const struct elapse__queue_rate *rate,
+                                                       uint64_t tick)
+{
+    struct elapse__queue_bucket empty;
+    uint64_t next = elapse__queue_bucket_next(bucket);
+    if (next <= tick)
+        return (struct elapse__queue_bucket){0};
+    elapse__queue_bucket_empty(&empty, rate, tick);
+    return empty.tick < next ? empty : (struct elapse__queue_bucket){.tick = next};
+}
+
 uint64_t elapse__queue_bucket_tokens(const struct elapse__queue_bucket *bucket,
                                      const struct elapse__queue_rate *rate, uint64_t tick)
 {

@@ -54,6 +54,17 @@ void elapse__queue_bucket_empty(struct elapse__queue_bucket *bucket,
 /* Returns the first tick at which the bucket has a token. */
 uint64_t elapse__queue_bucket_next(const struct elapse__queue_bucket *bucket);
 
+/* Returns the first tick at which the bucket is full, if no token is taken. */
+uint64_t elapse__queue_bucket_full(const struct elapse__queue_bucket *bucket,
+                                   const struct elapse__queue_rate *rate);
+
+/* Returns the bucket for a new rate of one for an earlier rate. If the next token is still to come
+ * at this tick, it comes when it would have come, or sooner if the new rate is faster. Otherwise
+ * the bucket is full. */
+struct elapse__queue_bucket elapse__queue_bucket_renew(const struct elapse__queue_bucket *bucket,
+                                                       const struct elapse__queue_rate *rate,
+                                                       uint64_t tick);
+
 /* Returns how many tokens the bucket has at this tick. */
 uint64_t elapse__queue_bucket_tokens(const struct elapse__queue_bucket *bucket,
                                      const struct elapse__queue_rate *rate, uint64_t tick);

@@ -209,8 +209,10 @@ bool elapse__queue_is_own_record(const struct elapse__queue *queue,
 {
     struct elapse__queue_fields fields;
     struct elapse__queue_settings settings;
+    struct elapse__queue_group_next next;
     if (record->type == ELAPSE__RECORD_TUBE)
-        return elapse__queue_settings_decode(&settings, &fields.tube, record);
+        return elapse__queue_settings_decode(&settings, &fields.tube, record) ||
+               elapse__queue_group_next_decode(&next, record);
     return record->type == ELAPSE__RECORD_EPOCH || read_own(queue, record, &fields);
 }
 

@@ -1,5 +1,16 @@
 #include "commands.h"
 
+/* Returns how many bytes the buckets take that a hand-out writes. */
+static uint64_t bucket_bytes(bool writes_bucket, bool writes_group)
+{
+    uint64_t bytes = 0;
+    if (writes_bucket)
+        bytes += elapse__record_bytes_max(ELAPSE__QUEUE_SETTINGS_BYTES_MAX, 0);
+    if (writes_group)
+        bytes += elapse__record_bytes_max(ELAPSE__QUEUE_GROUP_NEXT_BYTES_MAX, 0);
+    return bytes;
+}
+
 /* Hands out a job, in a group of its own. Returns OK, NO_MEMORY or REFUSED. */
 static enum elapse__queue_result hand_out(struct elapse__queue *queue,
                                           struct elapse__queue_entry *entry,
@@ -11,11 +22,13 @@ static enum elapse__queue_result hand_out(struct elapse__queue *queue,
     if (side == NULL)
         return ELAPSE__QUEUE_NO_MEMORY;
     struct elapse__queue_tube *tube = elapse__queue_tube_of(queue, entry);
+    struct elapse__queue_group *group = elapse__queue_group_of(queue, tube, entry);
     bool writes_bucket = elapse__queue_writes_bucket(tube);
-    if (!elapse__queue_begin(
-            queue, 1,
-            writes_bucket ? elapse__record_bytes_max(ELAPSE__QUEUE_SETTINGS_BYTES_MAX, 0) : 0,
-            ELAPSE__RECORD_FOR_LEASE))
+    bool writes_group = elapse__queue_writes_group(tube, group);
+    if (!elapse__queue_group_rate_reserve(queue, tube, group))
+        return ELAPSE__QUEUE_NO_MEMORY;
+    if (!elapse__queue_begin(queue, 1, bucket_bytes(writes_bucket, writes_group),
+                             ELAPSE__RECORD_FOR_LEASE))
         return ELAPSE__QUEUE_REFUSED;
     struct elapse__queue_tick due = elapse__queue_due_of(queue, entry);
     const struct elapse__queue_profile *profile = elapse__queue_profile_of(queue, entry);
@@ -23,6 +36,7 @@ static enum elapse__queue_result hand_out(struct elapse__queue *queue,
     elapse__queue_leave_state(queue, entry);
     if (tube->record != NULL)
         elapse__queue_take_token(queue, tube);
+    elapse__queue_group_take_token(queue, tube, group);
     elapse__queue_enter_reserved(queue, entry, due, connection);
     elapse__queue_turn_passes(queue, tube, entry);
     side->lease = ++queue->last_lease;
@@ -51,12 +65,14 @@ static enum elapse__queue_result hand_out(struct elapse__queue *queue,
         .retry = profile->retry,
         .await = elapse__queue_await_of(side),
         .recurring = side->recurrence != NULL,
-        .is_limited = elapse__queue_is_limited(tube) || writes_bucket,
+        .is_limited = elapse__queue_is_limited(tube) || writes_bucket || writes_group,
         .tube = {tube->name, tube->name_size},
     };
     elapse__queue_write_state(queue, entry, ELAPSE__RECORD_LEASE);
     if (writes_bucket)
         elapse__queue_write_tube(queue, tube);
+    if (writes_group)
+        elapse__queue_write_group_next(queue, group);
     *position = elapse__queue_end(queue);
     return ELAPSE__QUEUE_OK;
 }
@@ -228,7 +244,7 @@ struct elapse__queue_answer elapse__queue_reserve_id(struct elapse__queue *queue
     }
     const struct elapse__queue_tube *tube = elapse__queue_tube_of(queue, entry);
     if (!elapse__queue_lets_run(tube) ||
-        elapse__queue_group_places(tube, elapse__queue_group_of(queue, tube, entry)) == 0)
+        elapse__queue_group_lets_run(queue, tube, elapse__queue_group_of(queue, tube, entry)) == 0)
         return elapse__queue_say(ELAPSE__QUEUE_GONE, id);
     struct elapse__queue_answer answer = elapse__queue_say(ELAPSE__QUEUE_OK, id);
     answer.result = hand_out(queue, entry, connection, 0, begin, handed, &answer.position);

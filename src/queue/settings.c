@@ -7,6 +7,8 @@
 
 enum { PARTS_BYTES = 4, VALUE_BYTES = 8 };
 
+#define PARTS_OF_GROUP (UINT32_C(1) << 31)
+
 static const struct setting {
     size_t offset;
     uint64_t most;
@@ -39,9 +41,11 @@ bool elapse__queue_settings_fit(const struct elapse__queue_settings *settings)
         if (value_of(settings, row) > rows[row].most)
             return false;
     struct elapse__queue_rate rate = elapse__queue_settings_rate(settings);
+    struct elapse__queue_rate group_rate = elapse__queue_settings_group_rate(settings);
     bool has_time = settings->rate_next_ms != 0;
     return (settings->pause_ms == 0) == (settings->pause_end_ms == 0) &&
-           elapse__queue_rate_fits(&rate) && (!has_time || rate.count != 0) &&
+           elapse__queue_rate_fits(&rate) && elapse__queue_rate_fits(&group_rate) &&
+           (!has_time || rate.count != 0) &&
            (settings->rate_next_part == 0 ||
             (has_time && settings->rate_next_part < settings->rate_count)) &&
            (settings->rate_life == 0 || has_time);
@@ -104,4 +108,60 @@ bool elapse__queue_settings_decode(struct elapse__queue_settings *settings,
     return name->size > 0 && name->size <= ELAPSE__QUEUE_TUBE_BYTES_MAX &&
            record->fields_size == size &&
            read_values(settings, parts, (const unsigned char *)name->bytes + name->size);
+}
+
+/* ---- the TUBE of a group ---- */
+
+static unsigned char *append_text(unsigned char *next, struct elapse__queue_text text, size_t most)
+{
+    ELAPSE__ASSERT(text.size > 0 && text.size <= most);
+    *next++ = (unsigned char)text.size;
+    memcpy(next, text.bytes, text.size);
+    return next + text.size;
+}
+
+uint16_t elapse__queue_group_next_encode(const struct elapse__queue_group_next *next,
+                                         unsigned char *bytes)
+{
+    unsigned char *end = bytes + PARTS_BYTES;
+    ELAPSE__ASSERT(next->next_ms > 0 && next->next_ms <= ELAPSE__QUEUE_SETTING_END);
+    ELAPSE__ASSERT_THAT(next->next_part, <, (uint64_t)ELAPSE__QUEUE_RATE_MAX);
+    elapse__little_endian_store(bytes, PARTS_OF_GROUP, PARTS_BYTES);
+    end = append_text(end, next->tube, ELAPSE__QUEUE_TUBE_BYTES_MAX);
+    end = append_text(end, next->group, ELAPSE__QUEUE_KEY_BYTES_MAX);
+    elapse__little_endian_store(end, next->next_ms, VALUE_BYTES);
+    elapse__little_endian_store(end + VALUE_BYTES, next->next_part, VALUE_BYTES);
+    return (uint16_t)(end + 2 * (size_t)VALUE_BYTES - bytes);
+}
+
+/* Reads a text behind its size. Returns false if it is not whole, empty or too long. */
+static bool take_text(const unsigned char **next, const unsigned char *end,
+                      struct elapse__queue_text *text, size_t most)
+{
+    if (*next == end)
+        return false;
+    *text = (struct elapse__queue_text){*next + 1, **next};
+    if (text->size == 0 || text->size > most || text->size > (size_t)(end - *next) - 1)
+        return false;
+    *next += 1 + text->size;
+    return true;
+}
+
+bool elapse__queue_group_next_decode(struct elapse__queue_group_next *next,
+                                     const struct elapse__record *record)
+{
+    const unsigned char *bytes = record->fields;
+    const unsigned char *end = bytes + record->fields_size;
+    const unsigned char *at = bytes + PARTS_BYTES;
+    if (record->type != ELAPSE__RECORD_TUBE || record->flags != 0 || record->body_size != 0 ||
+        record->fields_size <= PARTS_BYTES ||
+        elapse__little_endian_load(bytes, PARTS_BYTES) != PARTS_OF_GROUP ||
+        !take_text(&at, end, &next->tube, ELAPSE__QUEUE_TUBE_BYTES_MAX) ||
+        !take_text(&at, end, &next->group, ELAPSE__QUEUE_KEY_BYTES_MAX) ||
+        end - at != 2 * VALUE_BYTES)
+        return false;
+    next->next_ms = elapse__little_endian_load(at, VALUE_BYTES);
+    next->next_part = elapse__little_endian_load(at + VALUE_BYTES, VALUE_BYTES);
+    return next->next_ms > 0 && next->next_ms <= ELAPSE__QUEUE_SETTING_END &&
+           next->next_part < ELAPSE__QUEUE_RATE_MAX;
 }

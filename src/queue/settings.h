@@ -5,6 +5,14 @@
  *      parts     4 bytes; bit n says that the n-th row of the table below follows
  *      name      of the tube: 1 byte with its size, then its bytes
  *      values    8 bytes for each bit that is set, the lowest bit first
+ *
+ * A TUBE whose bit 31 of `parts`, and no other, is set says when the bucket of one group has its
+ * next token. It replaces the one before it of the same group only:
+ *
+ *      parts     4 bytes
+ *      name      of the tube, as above
+ *      group     1 byte with its size, then its bytes
+ *      next      8 bytes, milliseconds by the wall clock; then 8 bytes, the part of the next one
  */
 #ifndef ELAPSE__QUEUE_SETTINGS_H
 #define ELAPSE__QUEUE_SETTINGS_H
@@ -26,7 +34,10 @@
     X(rate_life, UINT32_MAX)                                    \
     X(group_concurrency, UINT32_MAX)                            \
     X(buried, UINT32_MAX)                                       \
-    X(buried_age_ms, ELAPSE__QUEUE_DELAY_MS_MAX)
+    X(buried_age_ms, ELAPSE__QUEUE_DELAY_MS_MAX)                \
+    X(group_rate_count, ELAPSE__QUEUE_RATE_MAX)                 \
+    X(group_rate_period_ms, ELAPSE__QUEUE_RATE_PERIOD_MS_MAX)   \
+    X(group_rate_burst, ELAPSE__QUEUE_RATE_MAX)
 
 /* No pause ends later. */
 #define ELAPSE__QUEUE_SETTING_END (ELAPSE__QUEUE_WALL_MS_MAX + ELAPSE__QUEUE_DELAY_MS_MAX)
@@ -45,6 +56,15 @@ enum {
     /* The most bytes that the fields of a TUBE take. */
     ELAPSE__QUEUE_SETTINGS_BYTES_MAX =
         4 + 1 + ELAPSE__QUEUE_TUBE_BYTES_MAX + 8 * ELAPSE__QUEUE_SETTING_COUNT,
+    /* Those of a TUBE of a group. */
+    ELAPSE__QUEUE_GROUP_NEXT_BYTES_MAX =
+        4 + 1 + ELAPSE__QUEUE_TUBE_BYTES_MAX + 1 + ELAPSE__QUEUE_KEY_BYTES_MAX + 8 + 8,
+};
+
+/* What the TUBE of a group says. */
+struct elapse__queue_group_next {
+    struct elapse__queue_text tube, group;
+    uint64_t next_ms, next_part; /* of the rate that the tube had then */
 };
 
 /* When the bucket of the rate has its next token is said by rate_next_ms and rate_next_part. It is
@@ -57,6 +77,14 @@ elapse__queue_settings_rate(const struct elapse__queue_settings *settings)
 {
     return (struct elapse__queue_rate){settings->rate_count, settings->rate_period_ms,
                                        settings->rate_burst};
+}
+
+/* Returns the rate of each group. */
+static inline struct elapse__queue_rate
+elapse__queue_settings_group_rate(const struct elapse__queue_settings *settings)
+{
+    return (struct elapse__queue_rate){settings->group_rate_count, settings->group_rate_period_ms,
+                                       settings->group_rate_burst};
 }
 
 /* Returns whether any of the settings is set. */
@@ -75,5 +103,11 @@ uint16_t elapse__queue_settings_encode(const struct elapse__queue_settings *sett
 bool elapse__queue_settings_decode(struct elapse__queue_settings *settings,
                                    struct elapse__queue_text *name,
                                    const struct elapse__record *record);
+
+/* The same for the TUBE of a group. `bytes` has room for ELAPSE__QUEUE_GROUP_NEXT_BYTES_MAX. */
+uint16_t elapse__queue_group_next_encode(const struct elapse__queue_group_next *next,
+                                         unsigned char *bytes);
+bool elapse__queue_group_next_decode(struct elapse__queue_group_next *next,
+                                     const struct elapse__record *record);
 
 #endif

@@ -107,7 +107,7 @@ enum elapse__queue_result elapse__queue_tube_get(struct elapse__queue *queue,
                                                  struct elapse__queue_text name,
                                                  struct elapse__queue_tube **tube);
 
-/* Releases the tube if it has no jobs, no holds and no settings. */
+/* Releases the tube if it has no jobs, no groups, no holds and no settings. */
 void elapse__queue_tube_end_if_empty(struct elapse__queue *queue, struct elapse__queue_tube *tube);
 
 /* Drops one hold of the tube. Requires that it has one. */
@@ -167,6 +167,15 @@ static inline struct elapse__queue_group *elapse__queue_group_at(const struct el
     return place->at.group;
 }
 
+static inline struct elapse__queue_tube *
+elapse__queue_tube_of_group(const struct elapse__queue *queue,
+                            const struct elapse__queue_group *group)
+{
+    const struct elapse__queue_place *place = elapse__queue_place_at(queue, group->tube);
+    ELAPSE__ASSERT_THAT(place->kind, ==, ELAPSE__QUEUE_PLACE_TUBE);
+    return place->at.tube;
+}
+
 /* Returns the group of a job of the tube; NULL: the job has none. */
 static inline struct elapse__queue_group *
 elapse__queue_group_of(const struct elapse__queue *queue, const struct elapse__queue_tube *tube,
@@ -183,8 +192,23 @@ enum elapse__queue_result elapse__queue_group_join(struct elapse__queue *queue,
                                                    struct elapse__queue_text name,
                                                    struct elapse__queue_entry *entry);
 
-/* Drops the reference of an entry of the group. A group without references ends. */
+/* Returns the group with this name, or NULL. */
+struct elapse__queue_group *elapse__queue_group_find(const struct elapse__queue *queue,
+                                                     const struct elapse__queue_tube *tube,
+                                                     struct elapse__queue_text name);
+
+/* Finds or makes a group, which the caller gives an entry or a bucket. Returns OK, NO_MEMORY or
+ * GROUPS_FULL. */
+enum elapse__queue_result elapse__queue_group_get(struct elapse__queue *queue,
+                                                  struct elapse__queue_tube *tube,
+                                                  struct elapse__queue_text name,
+                                                  struct elapse__queue_group **group);
+
+/* Drops the reference of an entry of the group. A group without references and bucket ends. */
 void elapse__queue_group_leave(struct elapse__queue *queue, struct elapse__queue_group *group);
+
+/* Ends a group that has neither. The caller trims the turns of its tube. */
+void elapse__queue_group_end(struct elapse__queue *queue, struct elapse__queue_group *group);
 
 /* Releases the memory of a group. */
 void elapse__queue_group_free(const struct elapse__queue *queue, struct elapse__queue_group *group);
@@ -260,11 +284,9 @@ static inline void elapse__queue_turn_passes(struct elapse__queue *queue,
 void elapse__queue_turns_stand(struct elapse__queue *queue, struct elapse__queue_tube *tube,
                                const struct elapse__queue_entry *entry);
 
-/* Puts groups of a tube where they belong after the limit of each group has changed. The first call
- * stores 0 in `moved` before. Visits up to `*most` places of the table, and takes the visits off.
- * Returns whether all groups have been put. */
-bool elapse__queue_turns_move(struct elapse__queue *queue, struct elapse__queue_tube *tube,
-                              uint32_t *most);
+/* Puts a group of the tube where it belongs, whatever has changed. Does not count what is held. */
+void elapse__queue_turns_place(struct elapse__queue *queue, struct elapse__queue_tube *tube,
+                               struct elapse__queue_group *group);
 
 /* Returns whether some groups of the tube still stand where an earlier limit put them. */
 static inline bool elapse__queue_is_moving(const struct elapse__queue_tube *tube)
@@ -279,8 +301,8 @@ static inline bool elapse__queue_is_limited(const struct elapse__queue_tube *tub
                                     tube->record->settings.group_concurrency != 0);
 }
 
-/* Returns how many more jobs of a group its limit lets run. NULL: the jobs without a group, which
- * it does not hold for. */
+/* Returns how many more jobs of a group the limit of running jobs lets run. NULL: the jobs without
+ * a group, which it does not hold for. */
 static inline uint64_t elapse__queue_group_places(const struct elapse__queue_tube *tube,
                                                   const struct elapse__queue_group *group)
 {
@@ -295,6 +317,78 @@ static inline uint64_t elapse__queue_running(const struct elapse__queue_tube *tu
 {
     return tube->counts[ELAPSE__QUEUE_RESERVED] + tube->counts[ELAPSE__QUEUE_SHADOW];
 }
+
+/* ---- the rate of each group (group_rate.c, group_record.c) ---- */
+
+void elapse__queue_group_rates_init(struct elapse__queue *queue);
+
+/* Returns how many tokens a group has. NULL: the jobs without a group, for which the rate does not
+ * hold. */
+uint64_t elapse__queue_group_tokens(const struct elapse__queue *queue,
+                                    const struct elapse__queue_tube *tube,
+                                    const struct elapse__queue_group *group);
+
+/* Returns how many more jobs of a group the limits of each group let run. NULL: the jobs without a
+ * group. */
+static inline uint64_t elapse__queue_group_lets_run(const struct elapse__queue *queue,
+                                                    const struct elapse__queue_tube *tube,
+                                                    const struct elapse__queue_group *group)
+{
+    uint64_t places = elapse__queue_group_places(tube, group);
+    uint64_t tokens = places == 0 ? 0 : elapse__queue_group_tokens(queue, tube, group);
+    return tokens < places ? tokens : places;
+}
+
+/* Makes room for the bucket that a hand-out of the group fills. Returns false if there is no
+ * memory. */
+bool elapse__queue_group_rate_reserve(struct elapse__queue *queue,
+                                      const struct elapse__queue_tube *tube,
+                                      const struct elapse__queue_group *group);
+
+/* Takes a token of the group for a hand-out, if there is a rate of each group. Requires that there
+ * is room. NULL: the jobs without a group. */
+void elapse__queue_group_take_token(struct elapse__queue *queue, struct elapse__queue_tube *tube,
+                                    struct elapse__queue_group *group);
+
+/* Gives each group of a tube another rate. The caller looks at each group. What a bucket lacks it
+ * still lacks, up to one token. Requires that the tube has a record. */
+void elapse__queue_set_group_rate(struct elapse__queue *queue, struct elapse__queue_tube *tube,
+                                  const struct elapse__queue_rate *rate);
+
+/* Looks at the bucket of a group whose alarm came out, or whose tube has another rate: takes it
+ * away if it is full. Returns false if the group has ended by that; the caller then trims the
+ * turns. */
+bool elapse__queue_group_rate_look(struct elapse__queue *queue, struct elapse__queue_group *group);
+
+/* Returns whether each hand-out of the group writes its bucket. */
+static inline bool elapse__queue_writes_group(const struct elapse__queue_tube *tube,
+                                              const struct elapse__queue_group *group)
+{
+    if (tube->record == NULL || group == NULL)
+        return false;
+    struct elapse__queue_rate rate = elapse__queue_settings_group_rate(&tube->record->settings);
+    return elapse__queue_rate_is_slow(&rate);
+}
+
+/* Appends the TUBE of a group that has a bucket. */
+void elapse__queue_write_group_next(struct elapse__queue *queue, struct elapse__queue_group *group);
+
+/* Returns whether the TUBE of the group lies at this position. */
+bool elapse__queue_is_group_next(const struct elapse__queue *queue,
+                                 const struct elapse__queue_group *group, uint64_t position);
+
+/* Takes a TUBE of a group that is replayed. Returns OK, ARGUMENT, NO_MEMORY or LIMIT. */
+enum elapse__queue_result elapse__queue_group_next_replay(struct elapse__queue *queue,
+                                                          uint64_t position,
+                                                          const struct elapse__record *record);
+
+/* Makes the buckets of all groups after a replay. */
+void elapse__queue_open_group_rates(struct elapse__queue *queue);
+
+/* Ends the buckets of a tube, or of all tubes if it is NULL, whose records lie below this position.
+ * Ends the groups and tubes that nothing keeps then, but not the tube that was given. */
+void elapse__queue_group_buckets_end(struct elapse__queue *queue, struct elapse__queue_tube *tube,
+                                     uint64_t below);
 
 /* ---- rates (limit.c). They require that the tube has a record. ---- */
 

@@ -15,6 +15,7 @@ struct elapse__queue_tube_record *elapse__queue_tube_record_get(struct elapse__q
         *tube->record = (struct elapse__queue_tube_record){
             .pause = {.kind = ELAPSE__QUEUE_ALARM_PAUSE, .number = tube->number},
             .token = {.kind = ELAPSE__QUEUE_ALARM_TOKEN, .number = tube->number},
+            .opening = {.kind = ELAPSE__QUEUE_ALARM_OPENING, .number = tube->number},
             .buried = {.kind = ELAPSE__QUEUE_ALARM_BURIED, .number = tube->number},
         };
     return tube->record;
@@ -39,6 +40,7 @@ static void end_record(struct elapse__queue *queue, struct elapse__queue_tube *t
     (void)elapse_wheel_stop(&queue->clocks.alarms, &tube->record->pause.timer);
     (void)elapse_wheel_stop(&queue->clocks.alarms, &tube->record->token.timer);
     (void)elapse_wheel_stop(&queue->clocks.alarms, &tube->record->buried.timer);
+    (void)elapse_wheel_stop(&queue->clocks.alarms, &tube->record->opening.timer);
     elapse__queue_count_held(queue, tube);
     ELAPSE__ASSERT_THAT(tube->record->held, ==, 0);
     elapse__queue_tube_record_move(queue, tube, 0, 0);
@@ -71,7 +73,7 @@ enum elapse__queue_result elapse__queue_tube_record_replay(struct elapse__queue 
     struct elapse__queue_tube *tube = NULL;
     ELAPSE__ASSERT(!queue->open);
     if (!elapse__queue_settings_decode(&settings, &name, record))
-        return ELAPSE__QUEUE_ARGUMENT;
+        return elapse__queue_group_next_replay(queue, position, record);
     enum elapse__queue_result result = elapse__queue_tube_get(queue, name, &tube);
     if (result != ELAPSE__QUEUE_OK)
         return result;
@@ -80,6 +82,8 @@ enum elapse__queue_result elapse__queue_tube_record_replay(struct elapse__queue 
         return ELAPSE__QUEUE_NO_MEMORY;
     }
     tube->record->settings = settings;
+    if (settings.group_rate_count == 0 && tube->turns != NULL && tube->turns->buckets > 0)
+        elapse__queue_group_buckets_end(queue, tube, UINT64_MAX);
     elapse__queue_count_held(queue, tube);
     elapse__queue_tube_record_move(queue, tube, position,
                                    (uint32_t)elapse__frame_bytes(record->fields_size, 0));
@@ -106,6 +110,7 @@ void elapse__queue_tube_records_open(struct elapse__queue *queue)
 {
     struct elapse__queue_tube *tube = NULL;
     uint32_t number = 0;
+    elapse__queue_open_group_rates(queue);
     while ((tube = elapse__queue_next_tube(queue, &number)) != NULL) {
         elapse__queue_open_buried(queue, tube);
         if (tube->record != NULL)
@@ -119,6 +124,7 @@ void elapse__queue_tube_records_forget(struct elapse__queue *queue, uint64_t pos
 {
     struct elapse__queue_tube *tube = NULL;
     uint32_t number = 0;
+    elapse__queue_group_buckets_end(queue, NULL, position);
     while ((tube = elapse__queue_next_tube(queue, &number)) != NULL)
         if (tube->record != NULL && tube->record->position < position)
             end_record(queue, tube);

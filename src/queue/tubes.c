@@ -15,7 +15,9 @@ struct elapse__queue_tube *elapse__queue_tube_at(const struct elapse__queue *que
 {
     const struct elapse__queue_place *place = elapse__queue_place_at(queue, number);
     ELAPSE__ASSERT_THAT(place->kind, !=, ELAPSE__QUEUE_PLACE_FREE);
-    return place->kind == ELAPSE__QUEUE_PLACE_TUBE ? place->at.tube : place->at.group->tube;
+    return place->kind == ELAPSE__QUEUE_PLACE_TUBE
+               ? place->at.tube
+               : elapse__queue_tube_of_group(queue, place->at.group);
 }
 
 static uint32_t *tube_link(void *owner, uint32_t number)
@@ -151,14 +153,13 @@ static void free_tube(struct elapse__queue *queue, struct elapse__queue_tube *tu
 
 void elapse__queue_tube_end_if_empty(struct elapse__queue *queue, struct elapse__queue_tube *tube)
 {
-    if (tube->holds > 0 || tube->record != NULL || jobs_of_tube(tube) > 0)
+    if (tube->holds > 0 || tube->record != NULL || tube->turns != NULL || jobs_of_tube(tube) > 0)
         return;
     ELAPSE__ASSERT(elapse__ring_empty(&tube->buried));
     ELAPSE__ASSERT_THAT(tube->ready.count, ==, 0);
     ELAPSE__ASSERT_THAT(tube->body_bytes, ==, 0); /* invariant 9 */
     ELAPSE__ASSERT(tube->watch == NULL);          /* a watch holds its tube */
     ELAPSE__ASSERT(!elapse__queue_paused(tube));
-    ELAPSE__ASSERT(tube->turns == NULL); /* invariant 15: no group without a job */
     if (queue->last_tube == tube)
         queue->last_tube = NULL;
     elapse__queue_index_remove(&queue->tube_index, tube->number, &queue->memory);
@@ -196,6 +197,7 @@ void elapse__queue_tubes_free(struct elapse__queue *queue)
     elapse__queue_index_free(&queue->tube_index, &queue->memory);
     elapse__queue_index_free(&queue->group_index, &queue->memory);
     elapse__queue_slab_free(&queue->tubes, &queue->memory);
+    elapse__queue_slab_free(&queue->buckets, &queue->memory);
 }
 
 /* ---- verbs ---- */
@@ -248,7 +250,7 @@ static void count_states(struct elapse__queue_statistics *statistics,
     statistics->shadows = tube->counts[ELAPSE__QUEUE_SHADOW];
     statistics->urgent = tube->urgent;
     statistics->body_bytes = tube->body_bytes;
-    statistics->groups = tube->turns == NULL ? 0 : tube->turns->groups;
+    statistics->groups = tube->turns == NULL ? 0 : tube->turns->groups - tube->turns->without_jobs;
     statistics->running = elapse__queue_running(tube);
 }
 

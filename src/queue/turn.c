@@ -117,6 +117,20 @@ static void move_groups(struct turning *turning, struct elapse__queue_tube *tube
     elapse__queue_tube_release(turning->queue, tube);
 }
 
+/* The bucket of a group has a token again, or is full. */
+static void look_at_group(struct elapse__queue *queue, struct elapse__queue_tube *tube,
+                          struct elapse__queue_group *group)
+{
+    if (!elapse__queue_group_rate_look(queue, group)) {
+        elapse__queue_turns_trim(queue, tube);
+        return;
+    }
+    elapse__queue_turns_place(queue, tube, group);
+    elapse__queue_count_held(queue, tube);
+    queue->freed++;
+    elapse__queue_watch_tell(queue, tube);
+}
+
 /* A pause has ended, a bucket has a token again, groups are to be moved, or buried jobs dropped. */
 static void turn_alarms(struct turning *turning)
 {
@@ -132,6 +146,14 @@ static void turn_alarms(struct turning *turning)
         if (alarm->kind == ELAPSE__QUEUE_ALARM_BURIED) {
             uint32_t dropped = elapse__queue_drop_buried(queue, tube, &turning->drops);
             turning->done.dropped += dropped;
+            continue;
+        }
+        if (alarm->kind == ELAPSE__QUEUE_ALARM_GROUP_TOKEN) {
+            look_at_group(queue, tube, elapse__queue_group_at(queue, alarm->number));
+            continue;
+        }
+        if (alarm->kind == ELAPSE__QUEUE_ALARM_OPENING) {
+            elapse__queue_groups_move_anew(queue, tube, &turning->jobs);
             continue;
         }
         elapse__queue_count_held(queue, tube);

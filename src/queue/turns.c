@@ -12,8 +12,9 @@
  * hand-out. So among groups whose first jobs have one priority, the one that has waited for the
  * longest time comes first. A group whose last ready job leaves loses its turn.
  *
- * A group is blocked while as many of its jobs run as the tube allows each group. It is in no heap
- * then, and keeps its turn. It comes back when one of its jobs ends to run.
+ * A group is blocked while as many of its jobs run as the tube allows each group, or while its
+ * bucket has no token. It is in no heap then, and keeps its turn. It comes back when one of its
+ * jobs ends to run, or by the alarm of its bucket.
  */
 #include "tables.h"
 
@@ -207,11 +208,12 @@ struct elapse__queue_heap_item elapse__queue_first_of_turns(const struct elapse_
 
 /* Counts anew how many ready jobs of a group may run. Returns whether any may. NULL: the jobs
  * without a group. */
-static bool count_may_run(struct elapse__queue_tube *tube, struct elapse__queue_group *group)
+static bool count_may_run(const struct elapse__queue *queue, struct elapse__queue_tube *tube,
+                          struct elapse__queue_group *group)
 {
     if (group == NULL)
         return tube->ready.count > 0;
-    uint64_t places = elapse__queue_group_places(tube, group);
+    uint64_t places = elapse__queue_group_lets_run(queue, tube, group);
     uint32_t may_run = places < group->ready ? (uint32_t)places : group->ready;
     ELAPSE__ASSERT_THAT(tube->turns->may_run, >=, group->may_run);
     tube->turns->may_run += may_run;
@@ -229,7 +231,7 @@ static void place_group(struct elapse__queue *queue, struct elapse__queue_tube *
     struct turning_tube turning = {queue, turns};
     uint32_t number = group == NULL ? 0 : group->number;
     uint32_t *place = place_of(&turning, number);
-    bool stands = count_may_run(tube, group);
+    bool stands = count_may_run(queue, tube, group);
     struct elapse__queue_heap_item item = {.entry = number};
     if (stands) {
         item.id = group == NULL ? turns->turn : group->turn;
@@ -332,16 +334,8 @@ void elapse__queue_turns_stand(struct elapse__queue *queue, struct elapse__queue
         stand(queue, tube, elapse__queue_group_of(queue, tube, entry));
 }
 
-bool elapse__queue_turns_move(struct elapse__queue *queue, struct elapse__queue_tube *tube,
-                              uint32_t *most)
+void elapse__queue_turns_place(struct elapse__queue *queue, struct elapse__queue_tube *tube,
+                               struct elapse__queue_group *group)
 {
-    uint32_t *moved = &tube->turns->moved;
-    for (; *moved + 1 < queue->tubes.fresh; --*most) {
-        if (*most == 0)
-            return false;
-        const struct elapse__queue_place *place = elapse__queue_place_at(queue, ++*moved);
-        if (place->kind == ELAPSE__QUEUE_PLACE_GROUP && place->at.group->tube == tube)
-            place_group(queue, tube, place->at.group);
-    }
-    return true;
+    place_group(queue, tube, group);
 }

@@ -21,7 +21,8 @@ struct plain_job {
     int tube, key; /* key -1: none */
     int group;     /* 0: none */
     enum elapse__queue_state state;
-    bool kept;      /* SHADOW: a restart does not end it */
+    bool kept;         /* SHADOW: a restart does not end it */
+    bool may_lack_key; /* SHADOW: cleaning may have left its key out, for another job may have it */
     uint32_t await; /* arrivals that are missing */
     bool waits;     /* for them */
     bool by_wall, begun, begun_later, handed_out, handed_before, replayed;
@@ -55,8 +56,8 @@ struct model {
     uint32_t limits[2], group_limits[2]; /* 0: none */
     /* A rate counts in parts of a token, of which a token has as many as its period has
      * milliseconds: each millisecond brings `count` parts. */
-    struct elapse__queue_rate rates[2];
-    uint64_t tokens[2];
+    struct elapse__queue_rate rates[2], group_rates[2];
+    uint64_t tokens[2], group_tokens[2][GROUPS];
     bool arrived[2][KEYS][ARRIVAL_TOKENS]; /* a token that came to a key; 0: none */
     const char *doing;
 };
@@ -103,12 +104,15 @@ void draw_turns(struct model *m);
 /* Returns the job that comes out first of one tube, or of both: the job `id` if it may. */
 struct plain_job *first_ready(struct model *m, bool both, int tube, uint64_t id);
 
-/* Takes the token of a hand-out, and lets tokens come for a time. */
-void take_token(struct model *m, int tube);
+/* Takes the tokens of a hand-out, and lets tokens come for a time. */
+void take_token(struct model *m, int tube, int group);
 void bring_tokens(struct model *m, uint64_t ms);
 
-/* Gives a tube another rate. */
-void set_rate(struct model *m, int tube, const struct elapse__queue_rate *rate);
+/* Gives a tube other rates. */
+void set_rates(struct model *m, int tube, const struct elapse__queue_limits *limits);
+
+/* The buckets are empty after a start; those of tubes only after a crash. */
+void empty_buckets(struct model *m, bool is_clean);
 
 /* Compares how many jobs each group of a tube has. `name` is the tube's. */
 void compare_groups(const struct model *m, int tube, struct elapse__queue_text name);

@@ -342,6 +342,10 @@ static void do_cancel(struct model *m)
         answer = elapse__queue_cancel_key(m->queue, m->now, text_of(model_tubes[tube]),
                                           text_of(model_keys[key]));
     }
+    if (answer.result == ELAPSE__QUEUE_GONE && job != NULL && job->may_lack_key) {
+        job->key = -1;
+        answer = elapse__queue_cancel_id(m->queue, m->now, job->id);
+    }
     SAME(answer.result, cancelled(job));
     if (job != NULL)
         cancel_plain(m, job);
@@ -391,7 +395,7 @@ static void take_plain(struct model *m, struct plain_job *job,
     job->lease_end = (int64_t)m->now.boot_ms + job->ttr;
     m->hands[m->hand_count++ % HANDS] = *handed;
     m->turns[job->tube][job->group] = ++m->event;
-    take_token(m, job->tube);
+    take_token(m, job->tube, job->group);
     draw_turns(m);
     m->event++;
 }
@@ -551,6 +555,14 @@ static void do_pause(struct model *m)
         m->paused_until[tube] = (int64_t)(m->now.boot_ms + delay_ms);
 }
 
+static struct elapse__queue_rate any_rate(struct model *m)
+{
+    uint64_t count = 1 + random_below(&m->random, 5);
+    uint64_t period_ms = 1 + random_below(&m->random, 40);
+    uint64_t least = elapse__queue_rate_least_burst(count, period_ms);
+    return (struct elapse__queue_rate){count, period_ms, least + random_below(&m->random, 3)};
+}
+
 static void do_limit(struct model *m)
 {
     int tube = (int)random_below(&m->random, 2);
@@ -559,20 +571,17 @@ static void do_limit(struct model *m)
         .group_concurrency = (uint32_t)random_below(&m->random, 4),
     };
     bool takes = m->options.partitions == 1;
-    if (random_one_in(&m->random, 2)) {
-        uint64_t count = 1 + random_below(&m->random, 5);
-        uint64_t period_ms = 1 + random_below(&m->random, 40);
-        uint64_t least = elapse__queue_rate_least_burst(count, period_ms);
-        limits.rate =
-            (struct elapse__queue_rate){count, period_ms, least + random_below(&m->random, 3)};
-    }
+    if (random_one_in(&m->random, 2))
+        limits.rate = any_rate(m);
+    if (random_one_in(&m->random, 2))
+        limits.group_rate = any_rate(m);
     SAME(elapse__queue_limit(m->queue, m->now, text_of(model_tubes[tube]), &limits).result,
          takes ? ELAPSE__QUEUE_OK : ELAPSE__QUEUE_ARGUMENT);
     if (!takes)
         return;
     m->limits[tube] = limits.concurrency;
     m->group_limits[tube] = limits.group_concurrency;
-    set_rate(m, tube, &limits.rate);
+    set_rates(m, tube, &limits);
 }
 
 static void do_clean(struct model *m)
@@ -593,6 +602,7 @@ static void restart_plain(struct model *m, const struct elapse__queue_now *old)
             job->first += shift;
         if (job->state == ELAPSE__QUEUE_SHADOW && !job->kept)
             job->id = 0;
+        job->may_lack_key = job->state == ELAPSE__QUEUE_SHADOW;
         if (job->state == ELAPSE__QUEUE_READY) {
             job->state = ELAPSE__QUEUE_DELAYED;
             job->waits = waits_again(job, view_of(m, job->id));
@@ -630,12 +640,10 @@ static void do_restart(struct model *m)
     bool is_clean = random_one_in(&m->random, 2);
     if (is_clean)
         elapse__queue_stop(m->queue, m->now);
-    else
-        m->tokens[0] = m->tokens[1] = 0;
     uint64_t stopped_ms = random_below(&m->random, 100);
     m->now.wall_ms += (int64_t)stopped_ms;
-    if (is_clean)
-        bring_tokens(m, stopped_ms);
+    bring_tokens(m, stopped_ms);
+    empty_buckets(m, is_clean);
     m->now.boot_ms = 100 + random_below(&m->random, 100);
     m->options.secret.low = random_next(&m->random);
     elapse__queue_free(m->queue);

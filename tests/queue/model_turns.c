@@ -48,6 +48,8 @@ static struct plain_job *first_of_group(struct model *m, int tube, int group)
     if (group > 0 && m->group_limits[tube] > 0 &&
         running_in_group(m, tube, group) >= m->group_limits[tube])
         return NULL;
+    if (group > 0 && m->group_tokens[tube][group] < m->group_rates[tube].period_ms)
+        return NULL;
     for (size_t i = 0; i < JOBS; i++) {
         struct plain_job *job = &m->jobs[i];
         if (job->id != 0 && job->state == ELAPSE__QUEUE_READY && job->tube == tube &&
@@ -107,35 +109,67 @@ struct plain_job *first_ready(struct model *m, bool both, int tube, uint64_t id)
     return other != NULL && comes_before(other, first) ? other : first;
 }
 
-void take_token(struct model *m, int tube)
+void take_token(struct model *m, int tube, int group)
 {
     m->tokens[tube] -= m->rates[tube].period_ms;
+    if (group > 0)
+        m->group_tokens[tube][group] -= m->group_rates[tube].period_ms;
+}
+
+static void bring(uint64_t *tokens, const struct elapse__queue_rate *rate, uint64_t ms)
+{
+    *tokens += ms * rate->count;
+    if (*tokens > rate->burst * rate->period_ms)
+        *tokens = rate->burst * rate->period_ms;
 }
 
 void bring_tokens(struct model *m, uint64_t ms)
 {
     for (int tube = 0; tube < 2; tube++) {
-        const struct elapse__queue_rate *rate = &m->rates[tube];
-        m->tokens[tube] += ms * rate->count;
-        if (m->tokens[tube] > rate->burst * rate->period_ms)
-            m->tokens[tube] = rate->burst * rate->period_ms;
+        bring(&m->tokens[tube], &m->rates[tube], ms);
+        for (int group = 1; group < GROUPS; group++)
+            bring(&m->group_tokens[tube][group], &m->group_rates[tube], ms);
     }
 }
 
-void set_rate(struct model *m, int tube, const struct elapse__queue_rate *rate)
+void empty_buckets(struct model *m, bool is_clean)
 {
-    struct elapse__queue_rate old = m->rates[tube];
-    uint64_t had = m->tokens[tube];
-    if (rate->count == old.count && rate->period_ms == old.period_ms && rate->burst == old.burst)
-        return;
-    m->rates[tube] = *rate;
-    m->tokens[tube] = rate->burst * rate->period_ms;
-    if (had >= old.period_ms || rate->count == 0)
-        return;
+    for (int tube = 0; tube < 2; tube++) {
+        if (!is_clean)
+            m->tokens[tube] = 0;
+        for (int group = 1; group < GROUPS; group++)
+            m->group_tokens[tube][group] = 0;
+    }
+}
+
+/* Returns the tokens of a bucket that gets another rate. */
+static uint64_t tokens_by(const struct elapse__queue_rate *old, uint64_t had,
+                          const struct elapse__queue_rate *rate)
+{
+    if (had >= old->period_ms || rate->count == 0)
+        return rate->burst * rate->period_ms;
     /* The next token comes when it would have come, or sooner if the new rate is faster. */
-    uint64_t left_ms = (old.period_ms - had + old.count - 1) / old.count;
+    uint64_t left_ms = (old->period_ms - had + old->count - 1) / old->count;
     bool keeps = left_ms <= rate->period_ms / rate->count;
-    m->tokens[tube] = keeps ? rate->period_ms - left_ms * rate->count : 0;
+    return keeps ? rate->period_ms - left_ms * rate->count : 0;
+}
+
+static bool is_same(const struct elapse__queue_rate *one, const struct elapse__queue_rate *other)
+{
+    return one->count == other->count && one->period_ms == other->period_ms &&
+           one->burst == other->burst;
+}
+
+void set_rates(struct model *m, int tube, const struct elapse__queue_limits *limits)
+{
+    struct elapse__queue_rate *rate = &m->rates[tube], *group_rate = &m->group_rates[tube];
+    if (!is_same(rate, &limits->rate))
+        m->tokens[tube] = tokens_by(rate, m->tokens[tube], &limits->rate);
+    for (int group = 1; group < GROUPS && !is_same(group_rate, &limits->group_rate); group++)
+        m->group_tokens[tube][group] =
+            tokens_by(group_rate, m->group_tokens[tube][group], &limits->group_rate);
+    *rate = limits->rate;
+    *group_rate = limits->group_rate;
 }
 
 void compare_groups(const struct model *m, int tube, struct elapse__queue_text name)

@@ -162,6 +162,16 @@ static bool build_rate(struct elapse__building *building)
            elapse__build_number_option(building, "BURST", "rate_burst");
 }
 
+static bool build_group_rate(struct elapse__building *building)
+{
+    if (elapse__build_find(building, "group_rate") == NULL)
+        return true;
+    return elapse__build_number_option(building, "GROUPRATE", "group_rate") &&
+           elapse__build_word(building, "PER") &&
+           elapse__build_required(building, "group_rate_per") &&
+           elapse__build_number_option(building, "BURST", "group_rate_burst");
+}
+
 static bool build_buried(struct elapse__building *building)
 {
     if (!elapse__build_number_option(building, "BURIED", "buried"))
@@ -179,13 +189,14 @@ static bool build_limit(struct elapse__building *building)
     bool limits = elapse__build_find(building, "concurrency") != NULL ||
                   elapse__build_find(building, "group_concurrency") != NULL ||
                   elapse__build_find(building, "rate") != NULL ||
+                  elapse__build_find(building, "group_rate") != NULL ||
                   elapse__build_find(building, "buried") != NULL ||
                   elapse__build_find(building, "buried_age") != NULL;
     if (!limits)
         return elapse__build_word(building, "NONE");
     return elapse__build_number_option(building, "CONCURRENCY", "concurrency") &&
            elapse__build_number_option(building, "GROUPCONCURRENCY", "group_concurrency") &&
-           build_rate(building) && build_buried(building);
+           build_rate(building) && build_group_rate(building) && build_buried(building);
 }
 
 /* ---- workers ---- */

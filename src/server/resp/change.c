@@ -350,33 +350,76 @@ static bool read_buried(const struct elapse__resp_call *call, uint32_t place, ui
            (limits->buried_age_ms > 0 || refuse_limit(call, "ERR BURIED AGE is at least 1ms"));
 }
 
+/* What the two rates say when they are wrong. */
+struct rate_texts {
+    const char *syntax, *count, *burst;
+};
+
+/* Reads RATE or GROUPRATE. `burst` is the place of the value of its BURST. */
 static bool read_rate(const struct elapse__resp_call *call, uint32_t place, uint32_t burst,
-                      struct elapse__queue_rate *rate)
+                      const struct rate_texts *texts, struct elapse__queue_rate *rate)
 {
     if (place == 0)
         return burst == 0 || refuse_limit(call, "ERR syntax error: BURST stands behind RATE");
     if (!elapse__wire_resp_is(call->arguments[place + 1], "PER"))
-        return refuse_limit(call, "ERR syntax error: RATE count PER duration");
+        return refuse_limit(call, texts->syntax);
     if (!elapse__resp_read_number(call, place, ELAPSE__QUEUE_RATE_MAX, &rate->count) ||
         !elapse__resp_read_duration(call, place + 2, &rate->period_ms))
         return false;
     if (rate->count == 0)
-        return refuse_limit(call, "ERR RATE is 1 to 100000000; PAUSE stops a tube");
+        return refuse_limit(call, texts->count);
     if (rate->period_ms == 0 || rate->period_ms > (uint64_t)ELAPSE__QUEUE_RATE_PERIOD_MS_MAX)
         return refuse_limit(call, "ERR the time of a rate is 1ms to 366d");
     rate->burst = elapse__queue_rate_least_burst(rate->count, rate->period_ms);
     if (burst != 0 && !elapse__resp_read_number(call, burst, ELAPSE__QUEUE_RATE_MAX, &rate->burst))
         return false;
-    return elapse__queue_rate_fits(rate) ||
-           refuse_limit(call, "ERR BURST is at least 1, and at least what comes in a millisecond");
+    return elapse__queue_rate_fits(rate) || refuse_limit(call, texts->burst);
+}
+
+/* Reads both rates. A BURST belongs to GROUPRATE if it stands right behind it, and otherwise to
+ * RATE. `bursts` are the places of up to two. */
+static bool read_rates(const struct elapse__resp_call *call, uint32_t rate, uint32_t group_rate,
+                       const uint32_t bursts[2], struct elapse__queue_limits *limits)
+{
+    static const struct rate_texts texts = {
+        "ERR syntax error: RATE count PER duration",
+        "ERR RATE is 1 to 100000000; PAUSE stops a tube",
+        "ERR BURST is at least 1, and at least what comes in a millisecond",
+    };
+    static const struct rate_texts group_texts = {
+        "ERR syntax error: GROUPRATE count PER duration",
+        "ERR GROUPRATE is 1 to 100000000; PAUSE stops a tube",
+        "ERR BURST is at least 1, and at least what comes in a millisecond",
+    };
+    enum { TO_BURST = 4 }; /* from the count of a rate to the value of its BURST */
+    uint32_t burst = bursts[0], group_burst = bursts[1];
+
+    if (group_rate != 0 && burst == group_rate + TO_BURST) {
+        burst = bursts[1];
+        group_burst = bursts[0];
+    }
+    if (group_burst != 0 && (group_rate == 0 || group_burst != group_rate + TO_BURST))
+        return refuse_limit(call, "ERR syntax error: BURST stands once behind each rate");
+    return read_rate(call, rate, burst, &texts, &limits->rate) &&
+           read_rate(call, group_rate, group_burst, &group_texts, &limits->group_rate);
 }
 
 enum elapse__session_step elapse__resp_limit(const struct elapse__resp_call *call)
 {
     static const struct elapse__wire_resp_option options[] = {
-        {"CONCURRENCY", 1}, {"GROUPCONCURRENCY", 1}, {"RATE", 3}, {"BURST", 1},
-        {"BURIED AGE", 1},  {"BURIED", 1},           {"NONE", 0}};
-    enum { CONCURRENCY, GROUPCONCURRENCY, RATE, BURST, AGE, BURIED, NONE, OPTIONS };
+        {"CONCURRENCY", 1}, {"GROUPCONCURRENCY", 1}, {"RATE", 3},   {"GROUPRATE", 3}, {"BURST", 1},
+        {"BURST", 1},       {"BURIED AGE", 1},       {"BURIED", 1}, {"NONE", 0}};
+    enum {
+        CONCURRENCY,
+        GROUPCONCURRENCY,
+        RATE,
+        GROUPRATE,
+        BURSTS,
+        AGE = BURSTS + 2,
+        BURIED,
+        NONE,
+        OPTIONS
+    };
     struct limiting limiting = {.tube = elapse__resp_text(call->arguments[1])};
     uint32_t places[OPTIONS];
 
@@ -387,7 +430,7 @@ enum elapse__session_step elapse__resp_limit(const struct elapse__resp_call *cal
                           "ERR CONCURRENCY is 1 to 4294967295; PAUSE stops a tube") ||
         !read_concurrency(call, places[GROUPCONCURRENCY], &limiting.limits.group_concurrency,
                           "ERR GROUPCONCURRENCY is 1 to 4294967295; PAUSE stops a tube") ||
-        !read_rate(call, places[RATE], places[BURST], &limiting.limits.rate) ||
+        !read_rates(call, places[RATE], places[GROUPRATE], &places[BURSTS], &limiting.limits) ||
         !read_buried(call, places[BURIED], places[AGE], &limiting.limits))
         return ELAPSE__STEP_RAN;
     if (places[NONE] != 0 && call->count > 3)

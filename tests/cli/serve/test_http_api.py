@@ -324,7 +324,8 @@ class Operations(HttpTest):
 
     def test_limit(self):
         self.assertEqual(self.post("limit", tube="a", concurrency=1), {"result": "ok"})
-        none = dict.fromkeys(("concurrency", "rate", "rate_per", "rate_burst", "group_concurrency", "buried", "buried_age"))
+        none = dict.fromkeys(("concurrency", "rate", "rate_per", "rate_burst", "group_concurrency", "group_rate",
+                              "group_rate_per", "group_rate_burst", "buried", "buried_age"))
         self.assertEqual(self.get("/api/v1/tubes/a/limit"), none | {"concurrency": 1})
         self.put()
         self.put()
@@ -344,6 +345,14 @@ class Operations(HttpTest):
         self.assertEqual(len(self.post("reserve", tubes=["a"], count=2)["jobs"]), 1)
         self.assertEqual(self.get("/api/v1/tubes/a")["held"], 1)
         self.post("limit", status=400, tube="a", group_concurrency=0)
+        self.post("limit", tube="a", group_rate=5, group_rate_per="1m", group_rate_burst=3)
+        self.assertEqual(self.get("/api/v1/tubes/a/limit"),
+                         none | {"group_rate": 5, "group_rate_per": 60000, "group_rate_burst": 3})
+        self.post("limit", status=400, tube="a", group_rate=5)
+        self.post("limit", tube="a", rate=9, rate_per="1h", rate_burst=4, group_rate=5, group_rate_per="1m", group_rate_burst=3)
+        self.assertEqual(self.get("/api/v1/tubes/a/limit"),
+                         none | {"rate": 9, "rate_per": 3600000, "rate_burst": 4,
+                                 "group_rate": 5, "group_rate_per": 60000, "group_rate_burst": 3})
         self.post("limit", tube="a", buried=1000, buried_age="7d")
         self.assertEqual(self.get("/api/v1/tubes/a/limit"), none | {"buried": 1000, "buried_age": 604800000})
         self.post("limit", status=400, tube="a", buried=0)

@@ -59,15 +59,50 @@ mutant a_group_runs_beyond_its_limit src/queue/turns.c \
 mutant a_group_does_not_come_back src/queue/state.c \
     '[-    elapse__queue_turns_stand(queue, tube, entry);
 -]    queue->freed++;'
-mutant a_new_limit_moves_no_group src/queue/turns.c \
-    'place->kind == ELAPSE__QUEUE_PLACE_GROUP && [-place->at.group->tube == tube-]{+false+})'
+mutant a_new_limit_moves_no_group src/queue/pause.c \
+    '[-            elapse__queue_turns_place(queue, tube, group)-]{+            (void)group+};'
 mutant groups_are_moved_and_jobs_handed_out src/queue/tables.h \
     '!elapse__queue_paused(tube) && [-!elapse__queue_is_moving(tube)-]{+true+} &&'
-mutant groups_are_moved_without_a_bound src/queue/turns.c \
+mutant groups_are_moved_without_a_bound src/queue/pause.c \
     '*moved + 1 < queue->tubes.fresh;[- --*most-])'
 mutant a_limit_of_groups_forgets_who_runs src/queue/tables.h \
     '(tube->record->settings.concurrency != 0[- ||
                                     tube->record->settings.group_concurrency != 0-]);'
+mutant a_group_runs_without_a_token src/queue/tables.h \
+    'uint64_t tokens = places == 0 ? 0 : [-elapse__queue_group_tokens(queue, tube, group)-]{+UINT64_MAX+};'
+mutant the_bucket_of_a_group_is_full_after_a_start src/queue/group_record.c \
+    'if (rate.count == 0 || [-elapse__queue_rate_is_slow(&rate)-]{+true+})
+            continue;'
+mutant a_hand_out_does_not_write_the_bucket_of_its_group src/queue/reserve.c \
+    '    if ([-writes_group-]{+false+})
+        elapse__queue_write_group_next'
+mutant a_reply_does_not_wait_for_the_bucket_of_its_group src/queue/reserve.c \
+    'elapse__queue_is_limited(tube) || writes_bucket[- || writes_group-],'
+mutant a_group_without_jobs_loses_its_bucket src/queue/groups.c \
+    '    if ([-group->bucket != 0-]{+false+}) {
+        tube->turns->without_jobs++;'
+mutant a_group_is_never_forgotten src/queue/group_record.c \
+    'elapse__queue_bucket_end(queue, group);
+    if ([-group->references > 0-]{+true+})
+        return true;'
+mutant a_token_of_a_group_is_no_news src/queue/turn.c \
+    'queue->freed++;
+[-    elapse__queue_watch_tell(queue, tube);
+-]}'
+mutant cleaning_drops_the_bucket_of_a_group src/queue/clean.c \
+    'if (group == NULL || [-!elapse__queue_is_group_next(queue, group, position)-]{+true+})'
+mutant another_rate_fills_the_buckets_of_groups src/queue/rate.c \
+    'if ([-next <= tick-]{+next > 0+})
+        return (struct elapse__queue_bucket){0};'
+mutant another_rate_comes_to_no_bucket src/queue/group_rate.c \
+    'if ([-bucket->rate == tube->record->group_rates-]{+true+})'
+mutant a_clock_set_back_makes_a_group_wait src/queue/group_record.c \
+    'bucket->bucket = [-read.tick < empty.tick ? read : empty-]{+read+};'
+mutant a_rate_that_went_leaves_its_buckets_in_the_log src/queue/tube_record.c \
+    'if ([-settings.group_rate_count == 0-]{+false+} &&'
+mutant the_record_of_a_full_bucket_stays_live src/queue/group_rate.c \
+    '[-    elapse__queue_bucket_record_move(queue, bucket, 0, 0);
+-]    elapse__queue_slab_give'
 mutant a_job_runs_without_a_token src/queue/tables.h \
     '(elapse__queue_places(tube) > 0 && [-!elapse_timer_pending(&tube->record->token.timer)-]{+true+})'
 mutant a_start_forgets_when_a_job_was_buried src/queue/replay.c \
@@ -254,7 +289,7 @@ mutant settings_below_the_log_are_kept src/queue/forget.c \
     '    forget_jobs(queue, position);[-
     elapse__queue_tube_records_forget(queue, position);-]'
 mutant paused_tube_without_jobs_ends src/queue/tubes.c \
-    'tube->holds > 0 || [-tube->record != NULL-]{+elapse__queue_paused(tube)+} || jobs_of_tube'
+    'tube->holds > 0 || [-tube->record != NULL-]{+elapse__queue_paused(tube)+} || tube->turns'
 mutant group_of_a_transaction_is_split src/queue/write.c \
     'if ([-queue->transaction != NULL-]{+false+})
         return true;'

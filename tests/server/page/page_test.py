@@ -758,31 +758,39 @@ class Live(PageTest):
         client.ask("HELLO", "3")
         client.ask("PUT", "mails", "hello")
         buried = ("BURIED", "9", "BURIED", "AGE", "7d")
-        client.ask("LIMIT", "mails", "GROUPCONCURRENCY", "3", "RATE", "5", "PER", "90s", "BURST", "4", *buried)
+        client.ask("LIMIT", "mails", "GROUPCONCURRENCY", "3", "RATE", "5", "PER", "90s", "BURST", "4",
+                   "GROUPRATE", "6", "PER", "80s", "BURST", "5", *buried)
         has = {"concurrency": None, "group_concurrency": 3, "rate": 5, "rate_per": 90000, "rate_burst": 4,
+               "group_rate": 6, "group_rate_per": 80000, "group_rate_burst": 5,
                "buried": 9, "buried_age": 7 * 86_400_000}
         self.assertEqual(client.ask("LIMIT", "mails"), has)
         self.window.open(f"{running.address}#/tubes/mails")
         self.window.wait_for_text("#list-text", "1 job shown")
-        self.assertEqual(self.ask_limit(), {"concurrency": "", "group_concurrency": "3", "rate": "5", "rate_per": "1m30s", "rate_burst": "4"})
+        self.assertEqual(self.ask_limit(), {"concurrency": "", "group_concurrency": "3", "rate": "5", "rate_per": "1m30s", "rate_burst": "4",
+                                            "group_rate": "6", "group_rate_per": "1m20s", "group_rate_burst": "5"})
         for name, value, said, change in (
                 ("concurrency", "2", "2 jobs run at a time", {"concurrency": 2}),
                 ("rate_per", "2h", "5 jobs begin in 2h", {"rate_per": 7_200_000}),
                 ("rate_burst", "7", "5 jobs begin", {"rate_burst": 7}),
                 ("group_concurrency", "", "2 jobs run at a time; 5 jobs begin", {"group_concurrency": None}),
-                ("rate", "", "at most 2 jobs run at a time.", {"rate": None, "rate_per": None, "rate_burst": None})):
+                ("group_rate_per", "3h", "6 jobs of each group begin in 3h", {"group_rate_per": 10_800_000}),
+                ("rate", "", "at most 2 jobs run at a time; 6 jobs of each", {"rate": None, "rate_per": None, "rate_burst": None}),
+                ("group_rate", "", "at most 2 jobs run at a time.",
+                 {"group_rate": None, "group_rate_per": None, "group_rate_burst": None})):
             with self.subTest(name):
                 self.fill(f"#limit-dialog input[name={name}]", value)
                 # What somebody else sets while the question is open stays, too.
                 if name == "rate_burst":
-                    client.ask("LIMIT", "mails", "CONCURRENCY", "2", "GROUPCONCURRENCY", "9", "RATE", "5", "PER", "2h", "BURST", "4", *buried)
+                    client.ask("LIMIT", "mails", "CONCURRENCY", "2", "GROUPCONCURRENCY", "9", "RATE", "5", "PER", "2h", "BURST", "4",
+                               "GROUPRATE", "6", "PER", "80s", "BURST", "5", *buried)
                     has["group_concurrency"] = 9
                 self.press("Set the limits")
                 self.said(said)
                 has |= change
                 self.assertEqual(client.ask("LIMIT", "mails"), has)
                 self.ask_limit()
-        for name, value, problem in (("concurrency", "0", "above 0"), ("rate_burst", "2", "how many jobs"), ("rate", "1", "such as 1m")):
+        for name, value, problem in (("concurrency", "0", "above 0"), ("rate_burst", "2", "how many jobs"), ("rate", "1", "such as 1m"),
+                                     ("group_rate_burst", "2", "how many jobs"), ("group_rate", "1", "such as 1m")):
             with self.subTest(name):
                 self.fill(f"#limit-dialog input[name={name}]", value)
                 self.press("Set the limits")

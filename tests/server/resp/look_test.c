@@ -682,8 +682,10 @@ RESP_TEST(a_limit)
 {
     says("LIMIT t", "$-1|");
     says("LIMIT t CONCURRENCY 1", "+ok|");
-    says("LIMIT t", "*14|$11|concurrency|:1|$4|rate|$-1|$8|rate_per|$-1|$10|rate_burst|$-1|$17|"
-                    "group_concurrency|$-1|$6|buried|$-1|$10|buried_age|$-1|");
+    says("LIMIT t",
+         "*20|$11|concurrency|:1|$4|rate|$-1|$8|rate_per|$-1|$10|rate_burst|$-1|$17|"
+         "group_concurrency|$-1|$10|group_rate|$-1|$14|"
+         "group_rate_per|$-1|$16|group_rate_burst|$-1|$6|buried|$-1|$10|buried_age|$-1|");
     says("PUT t 1", "*2|:1|+scheduled|");
     says("PUT t 2", "*2|:2|+scheduled|");
     begins(&c, "RESERVE t COUNT 2", "*1|*8|:1|");
@@ -692,14 +694,20 @@ RESP_TEST(a_limit)
     says("ACK 1 1-1", "*1|+ok|");
     begins(&c, "RESERVE t", "*1|*8|:2|");
     says("LIMIT t NONE", "+ok|");
-    says("LIMIT t", "*14|$11|concurrency|$-1|$4|rate|$-1|$8|rate_per|$-1|$10|rate_burst|$-1|$17|"
-                    "group_concurrency|$-1|$6|buried|$-1|$10|buried_age|$-1|");
+    says("LIMIT t",
+         "*20|$11|concurrency|$-1|$4|rate|$-1|$8|rate_per|$-1|$10|rate_burst|$-1|$17|"
+         "group_concurrency|$-1|$10|group_rate|$-1|$14|"
+         "group_rate_per|$-1|$16|group_rate_burst|$-1|$6|buried|$-1|$10|buried_age|$-1|");
     says("LIMIT t RATE 3 PER 1m BURST 2", "+ok|");
-    says("LIMIT t", "*14|$11|concurrency|$-1|$4|rate|:3|$8|rate_per|:60000|$10|rate_burst|:2|$17|"
-                    "group_concurrency|$-1|$6|buried|$-1|$10|buried_age|$-1|");
+    says("LIMIT t",
+         "*20|$11|concurrency|$-1|$4|rate|:3|$8|rate_per|:60000|$10|rate_burst|:2|$17|"
+         "group_concurrency|$-1|$10|group_rate|$-1|$14|"
+         "group_rate_per|$-1|$16|group_rate_burst|$-1|$6|buried|$-1|$10|buried_age|$-1|");
     says("LIMIT t RATE 2500 PER 1s CONCURRENCY 9", "+ok|");
-    says("LIMIT t", "*14|$11|concurrency|:9|$4|rate|:2500|$8|rate_per|:1000|$10|rate_burst|:3|$17|"
-                    "group_concurrency|$-1|$6|buried|$-1|$10|buried_age|$-1|");
+    says("LIMIT t",
+         "*20|$11|concurrency|:9|$4|rate|:2500|$8|rate_per|:1000|$10|rate_burst|:3|$17|"
+         "group_concurrency|$-1|$10|group_rate|$-1|$14|"
+         "group_rate_per|$-1|$16|group_rate_burst|$-1|$6|buried|$-1|$10|buried_age|$-1|");
     says("LIMIT t RATE 0 PER 1s", "-ERR RATE is 1 to 100000000; PAUSE stops a tube|");
     says("LIMIT t RATE 1 PER 0s", "-ERR the time of a rate is 1ms to 366d|");
     says("LIMIT t RATE 1 PER 367d", "-ERR the time of a rate is 1ms to 366d|");
@@ -713,11 +721,15 @@ RESP_TEST(a_limit)
     says("LIMIT t GROUPCONCURRENCY 0",
          "-ERR GROUPCONCURRENCY is 1 to 4294967295; PAUSE stops a tube|");
     begins(&c, "LIMIT t GROUPCONCURRENCY", "-ERR syntax error");
-    says("LIMIT t", "*14|$11|concurrency|$-1|$4|rate|$-1|$8|rate_per|$-1|$10|rate_burst|$-1|"
-                    "$17|group_concurrency|:4294967295|$6|buried|$-1|$10|buried_age|$-1|");
+    says("LIMIT t",
+         "*20|$11|concurrency|$-1|$4|rate|$-1|$8|rate_per|$-1|$10|rate_burst|$-1|"
+         "$17|group_concurrency|:4294967295|$10|group_rate|$-1|$14|"
+         "group_rate_per|$-1|$16|group_rate_burst|$-1|$6|buried|$-1|$10|buried_age|$-1|");
     says("LIMIT t BURIED 1000 BURIED AGE 7d", "+ok|");
-    says("LIMIT t", "*14|$11|concurrency|$-1|$4|rate|$-1|$8|rate_per|$-1|$10|rate_burst|$-1|"
-                    "$17|group_concurrency|$-1|$6|buried|:1000|$10|buried_age|:604800000|");
+    says("LIMIT t",
+         "*20|$11|concurrency|$-1|$4|rate|$-1|$8|rate_per|$-1|$10|rate_burst|$-1|"
+         "$17|group_concurrency|$-1|$10|group_rate|$-1|$14|"
+         "group_rate_per|$-1|$16|group_rate_burst|$-1|$6|buried|:1000|$10|buried_age|:604800000|");
     says("LIMIT t buried age 1ms", "+ok|");
     says("LIMIT t BURIED 0", "-ERR BURIED is 1 to 4294967295|");
     begins(&c, "LIMIT t BURIED 4294967296", "-ERR");
@@ -725,6 +737,27 @@ RESP_TEST(a_limit)
     begins(&c, "LIMIT t BURIED AGE", "-ERR syntax error");
     begins(&c, "LIMIT t BURIED", "-ERR syntax error");
     begins(&c, "LIMIT t BURIED 1 BURIED 2", "-ERR syntax error");
+    says("LIMIT t GROUPRATE 3 PER 1m", "+ok|");
+    shows("LIMIT t", "$10|group_rate|:3|$14|group_rate_per|:60000|$16|group_rate_burst|:1|");
+    says("LIMIT t RATE 9 PER 1s BURST 8 GROUPRATE 3 PER 1m BURST 2", "+ok|");
+    shows("LIMIT t", "$4|rate|:9|$8|rate_per|:1000|$10|rate_burst|:8|");
+    shows("LIMIT t", "$10|group_rate|:3|$14|group_rate_per|:60000|$16|group_rate_burst|:2|");
+    says("LIMIT t GROUPRATE 3 PER 1m BURST 5 RATE 9 PER 1s BURST 4", "+ok|");
+    shows("LIMIT t", "$4|rate|:9|$8|rate_per|:1000|$10|rate_burst|:4|");
+    shows("LIMIT t", "$10|group_rate|:3|$14|group_rate_per|:60000|$16|group_rate_burst|:5|");
+    says("LIMIT t GROUPRATE 3 PER 1m RATE 9 PER 1s BURST 4", "+ok|");
+    shows("LIMIT t", "$10|rate_burst|:4|");
+    shows("LIMIT t", "$16|group_rate_burst|:1|");
+    says("LIMIT t RATE 9 PER 1s BURST 4 BURST 3 GROUPRATE 3 PER 1m",
+         "-ERR syntax error: BURST stands once behind each rate|");
+    begins(&c, "LIMIT t RATE 9 PER 1s BURST 4 GROUPRATE 3 PER 1m BURST 3 BURST 2", "-ERR syntax");
+    says("LIMIT t GROUPRATE 3 PER 1m BURST 3 BURST 2",
+         "-ERR syntax error: BURST stands behind RATE|");
+    says("LIMIT t GROUPRATE 0 PER 1m", "-ERR GROUPRATE is 1 to 100000000; PAUSE stops a tube|");
+    says("LIMIT t GROUPRATE 1 PER 367d", "-ERR the time of a rate is 1ms to 366d|");
+    says("LIMIT t GROUPRATE 1 IN 1m", "-ERR syntax error: GROUPRATE count PER duration|");
+    says("LIMIT t GROUPRATE 2 PER 1ms BURST 1",
+         "-ERR BURST is at least 1, and at least what comes in a millisecond|");
     says("LIMIT t CONCURRENCY 0", "-ERR CONCURRENCY is 1 to 4294967295; PAUSE stops a tube|");
     says("LIMIT t CONCURRENCY 1 NONE", "-ERR syntax error: NONE stands alone|");
     begins(&c, "LIMIT t WHATEVER", "-ERR syntax error");
