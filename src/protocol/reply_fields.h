@@ -137,7 +137,7 @@ enum {
     X(running,       "running",    NUMBER)
 
 /* What LIMIT of a tube shows, a map: X(field, name, kind): fields of struct elapse__queue_limits. A
- * number of 0 is null there: it does not limit. */
+ * number of 0, or a no, is null there: it does not limit. */
 #define ELAPSE__LIMIT_FIELDS(X)                  \
     X(concurrency,    "concurrency", NUMBER)     \
     X(rate.count,     "rate",        NUMBER)     \
@@ -147,6 +147,7 @@ enum {
     X(group_rate.count,  "group_rate", NUMBER)   \
     X(group_rate.period_ms, "group_rate_per", DURATION) \
     X(group_rate.burst,  "group_rate_burst", NUMBER) \
+    X(group_order,       "group_order", YES_OR_NO) \
     X(buried,         "buried",      NUMBER)     \
     X(buried_age_ms,  "buried_age",  DURATION)
 

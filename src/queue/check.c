@@ -305,7 +305,7 @@ static unsigned check_group(const struct elapse__queue *queue,
     sums->buckets += group->bucket != 0;
     sums->without_jobs += group->references == 0;
     if ((group->references == 0 && group->bucket == 0) ||
-        group->ready + group->running + group->buried > group->references)
+        group->ready + group->running + group->buried + group->retries > group->references)
         return BROKEN_GROUP;
     if (group->has_heap && group->jobs.heap->count != group->ready)
         return BROKEN_GROUP;
@@ -490,22 +490,27 @@ static unsigned check_blocks(const struct elapse__queue *queue)
     return 0;
 }
 
-/* Each job counts once in its group. */
+/* Each job counts once in its group, and once more while it waits for its retry. */
 static unsigned check_references(const struct elapse__queue *queue)
 {
     uint64_t references = 0;
+    uint64_t retries = 0;
     uint32_t number = 0;
     const struct elapse__queue_entry *entry = NULL;
     while ((entry = elapse__queue_next_entry(&queue->jobs, &number)) != NULL) {
         const struct elapse__queue_tube *tube = elapse__queue_tube_of(queue, entry);
-        references += elapse__queue_group_of(queue, tube, entry) != NULL;
+        bool has_group = elapse__queue_group_of(queue, tube, entry) != NULL;
+        references += has_group;
+        retries += has_group && elapse__queue_is_retry(queue, entry);
     }
     for (uint32_t place = 1; place < queue->tubes.fresh; place++) {
         const struct elapse__queue_place *at = elapse__queue_place_at(queue, place);
-        if (at->kind == ELAPSE__QUEUE_PLACE_GROUP)
-            references -= at->at.group->references;
+        if (at->kind != ELAPSE__QUEUE_PLACE_GROUP)
+            continue;
+        references -= at->at.group->references;
+        retries -= at->at.group->retries;
     }
-    return references == 0 ? 0 : BROKEN_GROUP;
+    return references + retries == 0 ? 0 : BROKEN_GROUP;
 }
 
 unsigned elapse__queue_check(const struct elapse__queue *queue)

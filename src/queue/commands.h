@@ -100,6 +100,12 @@ bool elapse__queue_groups_move(struct elapse__queue *queue, struct elapse__queue
 void elapse__queue_groups_move_anew(struct elapse__queue *queue, struct elapse__queue_tube *tube,
                                     uint32_t *most);
 
+/* pause.c: after a start, a tube whose groups have an order hands out nothing until all is ready
+ * that was due then: jobs become ready by their due times, and of a thousand at a time. The first
+ * begins that; the second ends it when it is time. `most` is as in elapse__queue_groups_move. */
+void elapse__queue_open_order(struct elapse__queue *queue);
+void elapse__queue_catch_up(struct elapse__queue *queue, uint32_t *most);
+
 /* lease.c: returns whether a worker holds this lease, of a job that was not cancelled. */
 bool elapse__queue_is_leased_by(struct elapse__queue *queue, struct elapse__queue_now now,
                                 const struct elapse__queue_holder *holder);

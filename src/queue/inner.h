@@ -95,9 +95,10 @@ struct elapse__queue_group {
     uint32_t running; /* RESERVED and SHADOW */
     uint32_t may_run; /* of its ready jobs, by the limit of the group; 0: it stands in no heap */
     uint32_t buried;
-    uint32_t bucket; /* 0: it has none; the bucket is full, or the tube's since_open */
-    uint16_t kept;   /* places for more ready jobs that a transaction keeps */
-    bool has_heap;
+    uint32_t retries;   /* DELAYED after a hand-out */
+    uint32_t bucket;    /* 0: it has none; the bucket is full, or the tube's since_open */
+    uint16_t kept : 15; /* places for more ready jobs that a transaction keeps */
+    uint16_t has_heap : 1;
     uint8_t name_size;
     unsigned char name[];
 };
@@ -106,7 +107,8 @@ struct elapse__queue_group {
  * as one group, whose number is 0. */
 struct elapse__queue_turns {
     struct elapse__queue_heap heap;    /* of the groups that may run, by (priority, turn) */
-    struct elapse__queue_alarm moving; /* pending: a new limit has not come to all groups yet */
+    struct elapse__queue_alarm moving; /* pending: a new limit has not come to all groups yet, or a
+                                          start to all jobs */
     uint32_t moved;                    /* while it is pending: the last place that was visited */
     uint64_t may_run;                  /* the sum of its groups */
     uint64_t drawn;                    /* the last turn that was drawn */
@@ -198,8 +200,10 @@ struct elapse__queue {
     uint32_t life;
     uint32_t greatest_life; /* of a lease that was replayed */
     bool open;
-    bool stops;                                    /* what only a clean stop knows is written */
-    struct elapse__queue_now now;                  /* the present of the last call */
+    bool stops;                        /* what only a clean stop knows is written */
+    bool is_behind;                    /* not all is ready that was due when the queue was opened */
+    uint64_t opened_boot, opened_wall; /* the ticks of that moment */
+    struct elapse__queue_now now;      /* the present of the last call */
     struct elapse__queue_transaction *transaction; /* NULL: none runs */
     struct elapse__queue_jobs jobs;
     struct elapse__queue_slab keys;

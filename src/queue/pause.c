@@ -95,6 +95,11 @@ bool elapse__queue_groups_move(struct elapse__queue *queue, struct elapse__queue
 {
     struct elapse__queue_turns *turns = tube->turns;
     ELAPSE__ASSERT(!elapse__queue_is_moving(tube));
+    if (turns != NULL && queue->is_behind && elapse__queue_is_ordered(tube)) {
+        /* elapse__queue_catch_up ends that. */
+        elapse_wheel_start(&queue->clocks.alarms, &turns->moving.timer, ELAPSE_NEVER - 1);
+        return false;
+    }
     if (turns != NULL && !move_some(queue, tube, most)) {
         elapse_wheel_start(&queue->clocks.alarms, &turns->moving.timer,
                            elapse__queue_present(queue, false));
@@ -124,6 +129,44 @@ void elapse__queue_groups_move_anew(struct elapse__queue *queue, struct elapse__
         tube->holds--; /* the caller has another one, or the settings keep the tube */
 }
 
+/* Returns whether a job is still to become ready that was due when the queue was opened. If the
+ * wall clock was set back since, such a job may be due no more. */
+static bool is_behind(const struct elapse__queue *queue)
+{
+    const struct elapse__queue_clocks *clocks = &queue->clocks;
+    uint64_t wall = elapse__queue_present(queue, true);
+    if (wall > queue->opened_wall)
+        wall = queue->opened_wall;
+    return clocks->stage != ELAPSE__QUEUE_STEADY ||
+           elapse_wheel_next(&clocks->boot) <= queue->opened_boot ||
+           elapse_wheel_next(&clocks->wall) <= wall;
+}
+
+void elapse__queue_catch_up(struct elapse__queue *queue, uint32_t *most)
+{
+    struct elapse__queue_tube *tube = NULL;
+    uint32_t number = 0;
+    if (!queue->is_behind || is_behind(queue))
+        return;
+    queue->is_behind = false;
+    while ((tube = elapse__queue_next_tube(queue, &number)) != NULL)
+        if (elapse__queue_is_ordered(tube) && elapse__queue_is_moving(tube))
+            elapse__queue_groups_move_anew(queue, tube, most);
+}
+
+void elapse__queue_open_order(struct elapse__queue *queue)
+{
+    struct elapse__queue_tube *tube = NULL;
+    uint32_t number = 0;
+    uint32_t most = ELAPSE__QUEUE_TURN_MAX;
+    queue->opened_boot = elapse__queue_present(queue, false);
+    queue->opened_wall = elapse__queue_present(queue, true);
+    queue->is_behind = is_behind(queue);
+    while ((tube = elapse__queue_next_tube(queue, &number)) != NULL)
+        if (elapse__queue_is_ordered(tube))
+            elapse__queue_groups_move_anew(queue, tube, &most);
+}
+
 static bool is_same_rate(const struct elapse__queue_rate *one,
                          const struct elapse__queue_rate *other)
 {
@@ -139,9 +182,11 @@ static void set_group_limits(struct elapse__queue *queue, struct elapse__queue_t
     struct elapse__queue_rate old_rate = elapse__queue_settings_group_rate(settings);
     uint32_t most = ELAPSE__QUEUE_TURN_MAX;
     bool changes_rate = !is_same_rate(&old_rate, &limits->group_rate);
-    if (settings->group_concurrency == limits->group_concurrency && !changes_rate)
+    if (settings->group_concurrency == limits->group_concurrency &&
+        settings->group_order == limits->group_order && !changes_rate)
         return;
     settings->group_concurrency = limits->group_concurrency;
+    settings->group_order = limits->group_order;
     if (changes_rate)
         elapse__queue_set_group_rate(queue, tube, &limits->group_rate);
     elapse__queue_groups_move_anew(queue, tube, &most);
@@ -208,6 +253,7 @@ enum elapse__queue_result elapse__queue_limits_of(const struct elapse__queue *qu
     limits->concurrency = (uint32_t)tube->record->settings.concurrency;
     limits->group_concurrency = (uint32_t)tube->record->settings.group_concurrency;
     limits->rate = elapse__queue_settings_rate(&tube->record->settings);
+    limits->group_order = tube->record->settings.group_order != 0;
     limits->group_rate = elapse__queue_settings_group_rate(&tube->record->settings);
     limits->buried = (uint32_t)tube->record->settings.buried;
     limits->buried_age_ms = tube->record->settings.buried_age_ms;

@@ -332,5 +332,6 @@ enum elapse__queue_result elapse__queue_replay_done(struct elapse__queue *queue,
     elapse__queue_tokens_open(queue);
     elapse__queue_errors_open(queue);
     elapse__queue_tube_records_open(queue);
+    elapse__queue_open_order(queue);
     return ELAPSE__QUEUE_OK;
 }

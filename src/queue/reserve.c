@@ -243,8 +243,7 @@ struct elapse__queue_answer elapse__queue_reserve_id(struct elapse__queue *queue
         return elapse__queue_say(ELAPSE__QUEUE_GONE, id);
     }
     const struct elapse__queue_tube *tube = elapse__queue_tube_of(queue, entry);
-    if (!elapse__queue_lets_run(tube) ||
-        elapse__queue_group_lets_run(queue, tube, elapse__queue_group_of(queue, tube, entry)) == 0)
+    if (!elapse__queue_lets_run(tube) || !elapse__queue_turns_let_run(queue, tube, entry))
         return elapse__queue_say(ELAPSE__QUEUE_GONE, id);
     struct elapse__queue_answer answer = elapse__queue_say(ELAPSE__QUEUE_OK, id);
     answer.result = hand_out(queue, entry, connection, 0, begin, handed, &answer.position);

@@ -37,7 +37,8 @@
     X(buried_age_ms, ELAPSE__QUEUE_DELAY_MS_MAX)                \
     X(group_rate_count, ELAPSE__QUEUE_RATE_MAX)                 \
     X(group_rate_period_ms, ELAPSE__QUEUE_RATE_PERIOD_MS_MAX)   \
-    X(group_rate_burst, ELAPSE__QUEUE_RATE_MAX)
+    X(group_rate_burst, ELAPSE__QUEUE_RATE_MAX)                 \
+    X(group_order, 1)
 
 /* No pause ends later. */
 #define ELAPSE__QUEUE_SETTING_END (ELAPSE__QUEUE_WALL_MS_MAX + ELAPSE__QUEUE_DELAY_MS_MAX)

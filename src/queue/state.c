@@ -13,17 +13,22 @@
 /* How long a job waits that found no room in the heap of its tube. */
 enum { READY_AGAIN_MS = 100 };
 
-/* The ready jobs of a group are counted where they are kept, and the others are DELAYED. */
-static void count_in_group(struct elapse__queue_group *group, enum elapse__queue_state state,
+/* The ready jobs of a group are counted where they are kept, and the others are DELAYED. Of those,
+ * the ones that wait after a hand-out are counted. Requires that the state is set. */
+static void count_in_group(const struct elapse__queue *queue,
+                           const struct elapse__queue_entry *entry,
+                           struct elapse__queue_group *group, enum elapse__queue_state state,
                            int change)
 {
     if (group == NULL)
         return;
-    if (elapse__queue_is_leased(state))
+    if (elapse__queue_is_retry(queue, entry))
+        group->retries += (uint32_t)change;
+    else if (elapse__queue_is_leased(state))
         group->running += (uint32_t)change;
     else if (state == ELAPSE__QUEUE_BURIED)
         group->buried += (uint32_t)change;
-    ELAPSE__ASSERT_THAT(group->running + group->buried, <=, group->references);
+    ELAPSE__ASSERT_THAT(group->running + group->buried + group->retries, <=, group->references);
 }
 
 static void count_state(struct elapse__queue *queue, const struct elapse__queue_entry *entry,
@@ -42,8 +47,8 @@ static void count_state(struct elapse__queue *queue, const struct elapse__queue_
     ELAPSE__ASSERT(change > 0 || *totals[state] > 0);
     tube->counts[state] += (uint64_t)change;
     *totals[state] += (uint64_t)change;
-    if (state > ELAPSE__QUEUE_READY)
-        count_in_group(elapse__queue_group_of(queue, tube, entry), state, change);
+    if (state != ELAPSE__QUEUE_READY)
+        count_in_group(queue, entry, elapse__queue_group_of(queue, tube, entry), state, change);
     if (state == ELAPSE__QUEUE_READY)
         elapse__queue_block_around(entry)->ready += (uint32_t)change;
     else if (state == ELAPSE__QUEUE_BURIED)
@@ -114,8 +119,8 @@ static void end_lease(struct elapse__queue *queue, struct elapse__queue_entry *e
     side->replayed = 0;
 }
 
-/* A job that ran has left its state. If the tube has a limit, it may have another job to hand out.
- */
+/* A job that ran, or waited for its retry, has left its state. If the tube has a limit, it may have
+ * another job to hand out. */
 static void free_place(struct elapse__queue *queue, const struct elapse__queue_entry *entry)
 {
     struct elapse__queue_tube *tube = elapse__queue_tube_of(queue, entry);
@@ -130,6 +135,9 @@ void elapse__queue_leave_state(struct elapse__queue *queue, struct elapse__queue
 {
     enum elapse__queue_state state = elapse__queue_state_of(entry);
     struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
+    bool blocked = elapse__queue_is_leased(state) ||
+                   (elapse__queue_is_retry(queue, entry) &&
+                    elapse__queue_is_ordered(elapse__queue_tube_of(queue, entry)));
     count_state(queue, entry, state, -1);
     if (state == ELAPSE__QUEUE_SHADOW)
         entry->tube_state &= ~ELAPSE__QUEUE_HAS_PLACE;
@@ -159,7 +167,7 @@ void elapse__queue_leave_state(struct elapse__queue *queue, struct elapse__queue
     elapse_timer_init(&entry->timer);
     entry->timer.deadline = deadline;
     elapse__queue_set_state(entry, ELAPSE__QUEUE_FREE);
-    if (elapse__queue_is_leased(state))
+    if (blocked)
         free_place(queue, entry);
 }
 
@@ -195,6 +203,9 @@ void elapse__queue_enter_delayed(struct elapse__queue *queue, struct elapse__que
 {
     enter_state(queue, entry, ELAPSE__QUEUE_DELAYED);
     elapse__queue_set_by_wall(entry, due.by_wall);
+    if (elapse__queue_is_retry(queue, entry) &&
+        elapse__queue_is_ordered(elapse__queue_tube_of(queue, entry)))
+        elapse__queue_turns_stand(queue, elapse__queue_tube_of(queue, entry), entry);
     if (has_no_due(queue, entry, due)) {
         entry->timer.deadline = due.tick;
         return;

@@ -284,6 +284,12 @@ static inline void elapse__queue_turn_passes(struct elapse__queue *queue,
 void elapse__queue_turns_stand(struct elapse__queue *queue, struct elapse__queue_tube *tube,
                                const struct elapse__queue_entry *entry);
 
+/* Returns whether the limits of each group let this job run now. In a tube whose groups have an
+ * order a ready job has to be the first of its group. */
+bool elapse__queue_turns_let_run(const struct elapse__queue *queue,
+                                 const struct elapse__queue_tube *tube,
+                                 const struct elapse__queue_entry *entry);
+
 /* Puts a group of the tube where it belongs, whatever has changed. Does not count what is held. */
 void elapse__queue_turns_place(struct elapse__queue *queue, struct elapse__queue_tube *tube,
                                struct elapse__queue_group *group);
@@ -294,11 +300,18 @@ static inline bool elapse__queue_is_moving(const struct elapse__queue_tube *tube
     return tube->turns != NULL && elapse_timer_pending(&tube->turns->moving.timer);
 }
 
+/* Returns whether each group of the tube hands out in its order, one job after the other. */
+static inline bool elapse__queue_is_ordered(const struct elapse__queue_tube *tube)
+{
+    return tube->record != NULL && tube->record->settings.group_order != 0;
+}
+
 /* Returns whether the tube has a limit of running jobs: in all, or in each group. */
 static inline bool elapse__queue_is_limited(const struct elapse__queue_tube *tube)
 {
     return tube->record != NULL && (tube->record->settings.concurrency != 0 ||
-                                    tube->record->settings.group_concurrency != 0);
+                                    tube->record->settings.group_concurrency != 0 ||
+                                    tube->record->settings.group_order != 0);
 }
 
 /* Returns how many more jobs of a group the limit of running jobs lets run. NULL: the jobs without
@@ -307,6 +320,8 @@ static inline uint64_t elapse__queue_group_places(const struct elapse__queue_tub
                                                   const struct elapse__queue_group *group)
 {
     uint64_t most = tube->record == NULL ? 0 : tube->record->settings.group_concurrency;
+    if (group != NULL && elapse__queue_is_ordered(tube))
+        return group->running + group->retries > 0 ? 0 : 1;
     if (most == 0 || group == NULL)
         return UINT64_MAX;
     return group->running < most ? most - group->running : 0;
@@ -526,6 +541,15 @@ static inline uint32_t elapse__queue_key_of(const struct elapse__queue *queue,
     if (side != NULL)
         return side->key;
     return (entry->tube_state & ELAPSE__QUEUE_HAS_KEY) != 0 ? entry->extra : 0;
+}
+
+/* Returns whether a job waits after a hand-out: for a retry, or because a worker gave it back. */
+static inline bool elapse__queue_is_retry(const struct elapse__queue *queue,
+                                          const struct elapse__queue_entry *entry)
+{
+    const struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
+    return elapse__queue_state_of(entry) == ELAPSE__QUEUE_DELAYED && side != NULL &&
+           side->handed_out;
 }
 
 /* Makes sure that the entry has a side record. Returns NULL if there is no memory. */

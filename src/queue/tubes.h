@@ -24,6 +24,7 @@ struct elapse__queue_limits {
     uint32_t concurrency;           /* so many jobs of the tube have a worker at a time, at most */
     struct elapse__queue_rate rate; /* so many are handed out in a time, at most */
     uint32_t group_concurrency;     /* so many jobs of each group have a worker, at most */
+    bool group_order; /* one job of each group runs, and none while one waits for a retry */
     struct elapse__queue_rate group_rate; /* so many of each group are handed out in a time */
     uint32_t buried;                      /* so many are buried, at most: the oldest are dropped */
     uint64_t buried_age_ms;               /* and those that have been buried for so long */

@@ -185,6 +185,7 @@ struct elapse__queue_turned elapse__queue_turn(struct elapse__queue *queue,
     turn_alarms(&turning);
     turn_entries(&turning, steady);
     turn_expiries(&turning);
+    elapse__queue_catch_up(queue, &turning.jobs);
     turning.done.more |= !steady;
     turning.done.more |= elapse__queue_tokens_expire(queue, boot_tick, ELAPSE__QUEUE_TURN_MAX);
     return turning.done;

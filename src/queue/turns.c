@@ -14,7 +14,8 @@
  *
  * A group is blocked while as many of its jobs run as the tube allows each group, or while its
  * bucket has no token. It is in no heap then, and keeps its turn. It comes back when one of its
- * jobs ends to run, or by the alarm of its bucket.
+ * jobs ends to run, or by the alarm of its bucket. In a tube whose groups have an order, a job that
+ * runs or waits for a retry blocks its group.
  */
 #include "tables.h"
 
@@ -338,4 +339,18 @@ void elapse__queue_turns_place(struct elapse__queue *queue, struct elapse__queue
                                struct elapse__queue_group *group)
 {
     place_group(queue, tube, group);
+}
+
+bool elapse__queue_turns_let_run(const struct elapse__queue *queue,
+                                 const struct elapse__queue_tube *tube,
+                                 const struct elapse__queue_entry *entry)
+{
+    const struct elapse__queue_group *group = elapse__queue_group_of(queue, tube, entry);
+    if (group == NULL || !elapse__queue_is_ordered(tube))
+        return elapse__queue_group_lets_run(queue, tube, group) > 0;
+    bool is_retry = elapse__queue_is_retry(queue, entry);
+    return group->running + group->retries == (is_retry ? 1u : 0u) &&
+           elapse__queue_group_tokens(queue, tube, group) > 0 &&
+           (elapse__queue_state_of(entry) != ELAPSE__QUEUE_READY ||
+            first_of_group(queue, tube, group).entry == elapse__queue_number(entry));
 }

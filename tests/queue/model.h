@@ -54,6 +54,7 @@ struct model {
     uint64_t event, turns[2][GROUPS];
     bool was_ready[2][GROUPS];
     uint32_t limits[2], group_limits[2]; /* 0: none */
+    bool is_ordered[2];                  /* each group */
     /* A rate counts in parts of a token, of which a token has as many as its period has
      * milliseconds: each millisecond brings `count` parts. */
     struct elapse__queue_rate rates[2], group_rates[2];

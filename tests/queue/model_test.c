@@ -256,7 +256,8 @@ static void cancel_plain(const struct model *m, struct plain_job *job)
 {
     if (job->state == ELAPSE__QUEUE_RESERVED) {
         job->state = ELAPSE__QUEUE_SHADOW;
-        job->kept = m->limits[job->tube] + m->group_limits[job->tube] > 0;
+        job->kept =
+            m->limits[job->tube] + m->group_limits[job->tube] + m->is_ordered[job->tube] > 0;
     } else if (job->state != ELAPSE__QUEUE_SHADOW) {
         job->id = 0;
     }
@@ -569,6 +570,7 @@ static void do_limit(struct model *m)
     struct elapse__queue_limits limits = {
         .concurrency = (uint32_t)random_below(&m->random, 4),
         .group_concurrency = (uint32_t)random_below(&m->random, 4),
+        .group_order = random_one_in(&m->random, 3),
     };
     bool takes = m->options.partitions == 1;
     if (random_one_in(&m->random, 2))
@@ -581,6 +583,7 @@ static void do_limit(struct model *m)
         return;
     m->limits[tube] = limits.concurrency;
     m->group_limits[tube] = limits.group_concurrency;
+    m->is_ordered[tube] = limits.group_order;
     set_rates(m, tube, &limits);
 }
 

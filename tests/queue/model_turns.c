@@ -40,6 +40,16 @@ static uint32_t running_in_group(const struct model *m, int tube, int group)
     return jobs;
 }
 
+/* Returns whether a job of a group runs, or waits after a hand-out. */
+static bool is_busy(const struct model *m, int tube, int group)
+{
+    for (size_t i = 0; i < JOBS; i++)
+        if (m->jobs[i].id != 0 && m->jobs[i].tube == tube && m->jobs[i].group == group &&
+            m->jobs[i].state == ELAPSE__QUEUE_DELAYED && m->jobs[i].handed_out)
+            return true;
+    return running_in_group(m, tube, group) > 0;
+}
+
 /* Returns the ready job of a group that comes first; NULL: there is none, or the limit of each
  * group lets none run. */
 static struct plain_job *first_of_group(struct model *m, int tube, int group)
@@ -47,6 +57,8 @@ static struct plain_job *first_of_group(struct model *m, int tube, int group)
     struct plain_job *first = NULL;
     if (group > 0 && m->group_limits[tube] > 0 &&
         running_in_group(m, tube, group) >= m->group_limits[tube])
+        return NULL;
+    if (group > 0 && m->is_ordered[tube] && is_busy(m, tube, group))
         return NULL;
     if (group > 0 && m->group_tokens[tube][group] < m->group_rates[tube].period_ms)
         return NULL;

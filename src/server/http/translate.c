@@ -184,19 +184,22 @@ static bool build_buried(struct elapse__building *building)
 /* A request without a limit removes all limits. */
 static bool build_limit(struct elapse__building *building)
 {
+    const json_t *order = elapse__build_find(building, "group_order");
     if (!elapse__build_word(building, "LIMIT") || !elapse__build_tube(building))
         return false;
     bool limits = elapse__build_find(building, "concurrency") != NULL ||
                   elapse__build_find(building, "group_concurrency") != NULL ||
                   elapse__build_find(building, "rate") != NULL ||
                   elapse__build_find(building, "group_rate") != NULL ||
+                  (order != NULL && !json_is_false(order)) ||
                   elapse__build_find(building, "buried") != NULL ||
                   elapse__build_find(building, "buried_age") != NULL;
     if (!limits)
         return elapse__build_word(building, "NONE");
     return elapse__build_number_option(building, "CONCURRENCY", "concurrency") &&
            elapse__build_number_option(building, "GROUPCONCURRENCY", "group_concurrency") &&
-           build_rate(building) && build_group_rate(building) && build_buried(building);
+           build_rate(building) && build_group_rate(building) &&
+           elapse__build_flag(building, "GROUPORDER", "group_order") && build_buried(building);
 }
 
 /* ---- workers ---- */

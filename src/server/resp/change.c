@@ -288,7 +288,7 @@ static struct elapse__queue_answer do_limit(struct elapse__queue *queue,
     if (limits.field == 0)                       \
         elapse__wire_resp_write_null(&writer);   \
     else                                         \
-        elapse__wire_resp_write_integer(&writer, (int64_t)limits.field);
+        ELAPSE__RESP_WRITE_##kind(&writer, limits.field);
 
 /* Replies with the limits of the tube. */
 static enum elapse__session_step show_limits(const struct elapse__resp_call *call)
@@ -407,8 +407,8 @@ static bool read_rates(const struct elapse__resp_call *call, uint32_t rate, uint
 enum elapse__session_step elapse__resp_limit(const struct elapse__resp_call *call)
 {
     static const struct elapse__wire_resp_option options[] = {
-        {"CONCURRENCY", 1}, {"GROUPCONCURRENCY", 1}, {"RATE", 3},   {"GROUPRATE", 3}, {"BURST", 1},
-        {"BURST", 1},       {"BURIED AGE", 1},       {"BURIED", 1}, {"NONE", 0}};
+        {"CONCURRENCY", 1}, {"GROUPCONCURRENCY", 1}, {"RATE", 3},   {"GROUPRATE", 3},  {"BURST", 1},
+        {"BURST", 1},       {"BURIED AGE", 1},       {"BURIED", 1}, {"GROUPORDER", 0}, {"NONE", 0}};
     enum {
         CONCURRENCY,
         GROUPCONCURRENCY,
@@ -417,6 +417,7 @@ enum elapse__session_step elapse__resp_limit(const struct elapse__resp_call *cal
         BURSTS,
         AGE = BURSTS + 2,
         BURIED,
+        GROUPORDER,
         NONE,
         OPTIONS
     };
@@ -433,6 +434,7 @@ enum elapse__session_step elapse__resp_limit(const struct elapse__resp_call *cal
         !read_rates(call, places[RATE], places[GROUPRATE], &places[BURSTS], &limiting.limits) ||
         !read_buried(call, places[BURIED], places[AGE], &limiting.limits))
         return ELAPSE__STEP_RAN;
+    limiting.limits.group_order = places[GROUPORDER] != 0;
     if (places[NONE] != 0 && call->count > 3)
         return elapse__resp_reply_error(call->connection, "ERR syntax error: NONE stands alone",
                                         NULL);

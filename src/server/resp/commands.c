@@ -76,8 +76,8 @@ static const struct elapse__resp_command commands[] = {
      "Answers that LEASED guards transactions here"},
     {"LIMIT", elapse__resp_limit, -2, WRITES, ELAPSE__VERB_PAUSE_TUBE, "jobs",
      "tube [CONCURRENCY count] [GROUPCONCURRENCY count] "
-     "[RATE count PER duration [BURST count]] [GROUPRATE count PER duration [BURST count]] [BURIED "
-     "count] [BURIED AGE duration] | NONE",
+     "[RATE count PER duration [BURST count]] [GROUPRATE count PER duration [BURST count]] "
+     "[GROUPORDER] [BURIED count] [BURIED AGE duration] | NONE",
      "Limits how many jobs of a tube run at a time, begin in a time, and stay buried"},
     {"CLOCK", elapse__resp_clock, -1, WRITES, ELAPSE__VERB_OTHER, "server", "[ADVANCE duration]",
      "Tells the server's wall-clock time; with --test-clock also moves it forward"},

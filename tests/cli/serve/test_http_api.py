@@ -325,7 +325,8 @@ class Operations(HttpTest):
     def test_limit(self):
         self.assertEqual(self.post("limit", tube="a", concurrency=1), {"result": "ok"})
         none = dict.fromkeys(("concurrency", "rate", "rate_per", "rate_burst", "group_concurrency", "group_rate",
-                              "group_rate_per", "group_rate_burst", "buried", "buried_age"))
+                              "group_rate_per", "group_rate_burst", "group_order",
+                              "buried", "buried_age"))
         self.assertEqual(self.get("/api/v1/tubes/a/limit"), none | {"concurrency": 1})
         self.put()
         self.put()
@@ -349,6 +350,11 @@ class Operations(HttpTest):
         self.assertEqual(self.get("/api/v1/tubes/a/limit"),
                          none | {"group_rate": 5, "group_rate_per": 60000, "group_rate_burst": 3})
         self.post("limit", status=400, tube="a", group_rate=5)
+        self.post("limit", tube="a", group_order=True)
+        self.assertEqual(self.get("/api/v1/tubes/a/limit"), none | {"group_order": True})
+        self.post("limit", status=400, tube="a", group_order=1)
+        self.post("limit", tube="a", group_order=False)
+        self.assertEqual(self.get("/api/v1/tubes/a/limit"), none)
         self.post("limit", tube="a", rate=9, rate_per="1h", rate_burst=4, group_rate=5, group_rate_per="1m", group_rate_burst=3)
         self.assertEqual(self.get("/api/v1/tubes/a/limit"),
                          none | {"rate": 9, "rate_per": 3600000, "rate_burst": 4,

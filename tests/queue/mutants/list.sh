@@ -66,8 +66,27 @@ mutant groups_are_moved_and_jobs_handed_out src/queue/tables.h \
 mutant groups_are_moved_without_a_bound src/queue/pause.c \
     '*moved + 1 < queue->tubes.fresh;[- --*most-])'
 mutant a_limit_of_groups_forgets_who_runs src/queue/tables.h \
-    '(tube->record->settings.concurrency != 0[- ||
-                                    tube->record->settings.group_concurrency != 0-]);'
+    'tube->record->settings.concurrency != 0 ||
+                                    [-tube->record->settings.group_concurrency != 0-]{+false+} ||'
+mutant an_order_forgets_who_runs src/queue/tables.h \
+    'tube->record->settings.group_concurrency != 0 ||
+                                    [-tube->record->settings.group_order != 0-]{+false+});'
+mutant a_retry_is_overtaken src/queue/tables.h \
+    'return group->running[- + group->retries-] > 0 ? 0 : 1;'
+mutant a_retry_that_begins_to_wait_leaves_its_group_standing src/queue/state.c \
+    '[-        elapse__queue_turns_stand(queue, elapse__queue_tube_of(queue, entry), entry)-]{+        (void)entry+};
+    if (has_no_due'
+mutant the_end_of_a_retry_is_no_news src/queue/state.c \
+    'bool blocked = elapse__queue_is_leased(state)[- ||
+                   (elapse__queue_is_retry(queue, entry) &&
+                    elapse__queue_is_ordered(elapse__queue_tube_of(queue, entry)))-];'
+mutant a_reserve_by_id_breaks_the_order src/queue/turns.c \
+    '(elapse__queue_state_of(entry) != ELAPSE__QUEUE_READY ||
+            [-first_of_group(queue, tube, group).entry == elapse__queue_number(entry)-]{+true+});'
+mutant a_start_breaks_the_order src/queue/pause.c \
+    'queue->is_behind = [-is_behind(queue)-]{+is_behind(queue) && false+};'
+mutant a_start_waits_for_what_comes_due_later src/queue/pause.c \
+    'elapse_wheel_next(&clocks->boot) <= [-queue->opened_boot-]{+elapse_wheel_now(&clocks->boot) + 1+} ||'
 mutant a_group_runs_without_a_token src/queue/tables.h \
     'uint64_t tokens = places == 0 ? 0 : [-elapse__queue_group_tokens(queue, tube, group)-]{+UINT64_MAX+};'
 mutant the_bucket_of_a_group_is_full_after_a_start src/queue/group_record.c \
@@ -137,7 +156,7 @@ mutant a_shadow_of_a_replay_is_reserved src/queue/replay.c \
     '        if ([-fields->state == ELAPSE__QUEUE_SHADOW-]{+false+})
             elapse__queue_become_shadow'
 mutant a_free_place_is_no_news src/queue/state.c \
-    '    if ([-elapse__queue_is_leased(state)-]{+false+})
+    '    if ([-blocked-]{+false+})
         free_place'
 mutant a_copied_shadow_keeps_its_key src/queue/clean.c \
     'if ([-fields.state == ELAPSE__QUEUE_SHADOW-]{+false+}) {'

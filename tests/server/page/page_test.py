@@ -751,7 +751,7 @@ class Live(PageTest):
         self.press("Limit")
         self.window.wait(lambda: self.window.run("return document.querySelector('#limit-dialog').open"), "the question")
         self.assertEqual(self.window.run(NAMELESS), [])
-        return self.window.run("return Object.fromEntries([...document.querySelectorAll('#limit-dialog input')].map((one) => [one.name, one.value]))")
+        return self.window.run("return Object.fromEntries([...document.querySelectorAll('#limit-dialog input')].filter((one) => one.type !== 'checkbox').map((one) => [one.name, one.value]))")
 
     def test_a_new_limit_keeps_the_others(self):
         running, client = self.start()
@@ -761,7 +761,7 @@ class Live(PageTest):
         client.ask("LIMIT", "mails", "GROUPCONCURRENCY", "3", "RATE", "5", "PER", "90s", "BURST", "4",
                    "GROUPRATE", "6", "PER", "80s", "BURST", "5", *buried)
         has = {"concurrency": None, "group_concurrency": 3, "rate": 5, "rate_per": 90000, "rate_burst": 4,
-               "group_rate": 6, "group_rate_per": 80000, "group_rate_burst": 5,
+               "group_rate": 6, "group_rate_per": 80000, "group_rate_burst": 5, "group_order": None,
                "buried": 9, "buried_age": 7 * 86_400_000}
         self.assertEqual(client.ask("LIMIT", "mails"), has)
         self.window.open(f"{running.address}#/tubes/mails")
@@ -789,6 +789,13 @@ class Live(PageTest):
                 has |= change
                 self.assertEqual(client.ask("LIMIT", "mails"), has)
                 self.ask_limit()
+        for order in (True, None):
+            self.window.run("document.querySelector('#limit-dialog input[name=group_order]').click()")
+            self.press("Set the limits")
+            self.said("in its order" if order else "2 jobs run at a time.")
+            has["group_order"] = order
+            self.assertEqual(client.ask("LIMIT", "mails"), has)
+            self.ask_limit()
         for name, value, problem in (("concurrency", "0", "above 0"), ("rate_burst", "2", "how many jobs"), ("rate", "1", "such as 1m"),
                                      ("group_rate_burst", "2", "how many jobs"), ("group_rate", "1", "such as 1m")):
             with self.subTest(name):

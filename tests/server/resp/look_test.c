@@ -666,6 +666,19 @@ RESP_TEST(groups_take_turns)
     says("GROUPS t COUNT 0", "-ERR COUNT is 1 to 1000|");
 }
 
+RESP_TEST(an_order_of_each_group)
+{
+    says("LIMIT t GROUPORDER", "+ok|");
+    says("PUT t 1 GROUP a BACKOFF 1s 1s", "*2|:1|+scheduled|");
+    says("PUT t 2 GROUP a", "*2|:2|+scheduled|");
+    says("PUT t 3 GROUP b", "*2|:3|+scheduled|");
+    begins(&c, "RESERVE t COUNT 3", "*2|*8|:1|");
+    says("NACK 1 1-1", "+ok|");
+    says("RESERVE t", "*0|");
+    says("CANCELID 1", "*1|+removed|");
+    begins(&c, "RESERVE t", "*1|*8|:2|");
+}
+
 RESP_TEST(a_limit_of_each_group)
 {
     says("LIMIT t GROUPCONCURRENCY 1", "+ok|");
@@ -682,10 +695,10 @@ RESP_TEST(a_limit)
 {
     says("LIMIT t", "$-1|");
     says("LIMIT t CONCURRENCY 1", "+ok|");
-    says("LIMIT t",
-         "*20|$11|concurrency|:1|$4|rate|$-1|$8|rate_per|$-1|$10|rate_burst|$-1|$17|"
-         "group_concurrency|$-1|$10|group_rate|$-1|$14|"
-         "group_rate_per|$-1|$16|group_rate_burst|$-1|$6|buried|$-1|$10|buried_age|$-1|");
+    says("LIMIT t", "*22|$11|concurrency|:1|$4|rate|$-1|$8|rate_per|$-1|$10|rate_burst|$-1|$17|"
+                    "group_concurrency|$-1|$10|group_rate|$-1|$14|"
+                    "group_rate_per|$-1|$16|group_rate_burst|$-1|$11|group_order|$-1|$6|buried|$-1|"
+                    "$10|buried_age|$-1|");
     says("PUT t 1", "*2|:1|+scheduled|");
     says("PUT t 2", "*2|:2|+scheduled|");
     begins(&c, "RESERVE t COUNT 2", "*1|*8|:1|");
@@ -694,20 +707,20 @@ RESP_TEST(a_limit)
     says("ACK 1 1-1", "*1|+ok|");
     begins(&c, "RESERVE t", "*1|*8|:2|");
     says("LIMIT t NONE", "+ok|");
-    says("LIMIT t",
-         "*20|$11|concurrency|$-1|$4|rate|$-1|$8|rate_per|$-1|$10|rate_burst|$-1|$17|"
-         "group_concurrency|$-1|$10|group_rate|$-1|$14|"
-         "group_rate_per|$-1|$16|group_rate_burst|$-1|$6|buried|$-1|$10|buried_age|$-1|");
+    says("LIMIT t", "*22|$11|concurrency|$-1|$4|rate|$-1|$8|rate_per|$-1|$10|rate_burst|$-1|$17|"
+                    "group_concurrency|$-1|$10|group_rate|$-1|$14|"
+                    "group_rate_per|$-1|$16|group_rate_burst|$-1|$11|group_order|$-1|$6|buried|$-1|"
+                    "$10|buried_age|$-1|");
     says("LIMIT t RATE 3 PER 1m BURST 2", "+ok|");
-    says("LIMIT t",
-         "*20|$11|concurrency|$-1|$4|rate|:3|$8|rate_per|:60000|$10|rate_burst|:2|$17|"
-         "group_concurrency|$-1|$10|group_rate|$-1|$14|"
-         "group_rate_per|$-1|$16|group_rate_burst|$-1|$6|buried|$-1|$10|buried_age|$-1|");
+    says("LIMIT t", "*22|$11|concurrency|$-1|$4|rate|:3|$8|rate_per|:60000|$10|rate_burst|:2|$17|"
+                    "group_concurrency|$-1|$10|group_rate|$-1|$14|"
+                    "group_rate_per|$-1|$16|group_rate_burst|$-1|$11|group_order|$-1|$6|buried|$-1|"
+                    "$10|buried_age|$-1|");
     says("LIMIT t RATE 2500 PER 1s CONCURRENCY 9", "+ok|");
-    says("LIMIT t",
-         "*20|$11|concurrency|:9|$4|rate|:2500|$8|rate_per|:1000|$10|rate_burst|:3|$17|"
-         "group_concurrency|$-1|$10|group_rate|$-1|$14|"
-         "group_rate_per|$-1|$16|group_rate_burst|$-1|$6|buried|$-1|$10|buried_age|$-1|");
+    says("LIMIT t", "*22|$11|concurrency|:9|$4|rate|:2500|$8|rate_per|:1000|$10|rate_burst|:3|$17|"
+                    "group_concurrency|$-1|$10|group_rate|$-1|$14|"
+                    "group_rate_per|$-1|$16|group_rate_burst|$-1|$11|group_order|$-1|$6|buried|$-1|"
+                    "$10|buried_age|$-1|");
     says("LIMIT t RATE 0 PER 1s", "-ERR RATE is 1 to 100000000; PAUSE stops a tube|");
     says("LIMIT t RATE 1 PER 0s", "-ERR the time of a rate is 1ms to 366d|");
     says("LIMIT t RATE 1 PER 367d", "-ERR the time of a rate is 1ms to 366d|");
@@ -721,15 +734,15 @@ RESP_TEST(a_limit)
     says("LIMIT t GROUPCONCURRENCY 0",
          "-ERR GROUPCONCURRENCY is 1 to 4294967295; PAUSE stops a tube|");
     begins(&c, "LIMIT t GROUPCONCURRENCY", "-ERR syntax error");
-    says("LIMIT t",
-         "*20|$11|concurrency|$-1|$4|rate|$-1|$8|rate_per|$-1|$10|rate_burst|$-1|"
-         "$17|group_concurrency|:4294967295|$10|group_rate|$-1|$14|"
-         "group_rate_per|$-1|$16|group_rate_burst|$-1|$6|buried|$-1|$10|buried_age|$-1|");
+    says("LIMIT t", "*22|$11|concurrency|$-1|$4|rate|$-1|$8|rate_per|$-1|$10|rate_burst|$-1|"
+                    "$17|group_concurrency|:4294967295|$10|group_rate|$-1|$14|"
+                    "group_rate_per|$-1|$16|group_rate_burst|$-1|$11|group_order|$-1|$6|buried|$-1|"
+                    "$10|buried_age|$-1|");
     says("LIMIT t BURIED 1000 BURIED AGE 7d", "+ok|");
-    says("LIMIT t",
-         "*20|$11|concurrency|$-1|$4|rate|$-1|$8|rate_per|$-1|$10|rate_burst|$-1|"
-         "$17|group_concurrency|$-1|$10|group_rate|$-1|$14|"
-         "group_rate_per|$-1|$16|group_rate_burst|$-1|$6|buried|:1000|$10|buried_age|:604800000|");
+    says("LIMIT t", "*22|$11|concurrency|$-1|$4|rate|$-1|$8|rate_per|$-1|$10|rate_burst|$-1|"
+                    "$17|group_concurrency|$-1|$10|group_rate|$-1|$14|"
+                    "group_rate_per|$-1|$16|group_rate_burst|$-1|$11|group_order|$-1|$6|buried|:"
+                    "1000|$10|buried_age|:604800000|");
     says("LIMIT t buried age 1ms", "+ok|");
     says("LIMIT t BURIED 0", "-ERR BURIED is 1 to 4294967295|");
     begins(&c, "LIMIT t BURIED 4294967296", "-ERR");
@@ -758,6 +771,10 @@ RESP_TEST(a_limit)
     says("LIMIT t GROUPRATE 1 IN 1m", "-ERR syntax error: GROUPRATE count PER duration|");
     says("LIMIT t GROUPRATE 2 PER 1ms BURST 1",
          "-ERR BURST is at least 1, and at least what comes in a millisecond|");
+    says("LIMIT t GROUPORDER BURIED 3", "+ok|");
+    shows("LIMIT t", "$11|group_order|:1|$6|buried|:3|");
+    begins(&c, "LIMIT t GROUPORDER GROUPORDER", "-ERR syntax error");
+    says("LIMIT t GROUPORDER NONE", "-ERR syntax error: NONE stands alone|");
     says("LIMIT t CONCURRENCY 0", "-ERR CONCURRENCY is 1 to 4294967295; PAUSE stops a tube|");
     says("LIMIT t CONCURRENCY 1 NONE", "-ERR syntax error: NONE stands alone|");
     begins(&c, "LIMIT t WHATEVER", "-ERR syntax error");

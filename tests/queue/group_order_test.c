@@ -1,0 +1,320 @@
+/*
+ * The order of each group: a job that runs, or waits after a hand-out, holds back its group.
+ */
+#include "fixture.h"
+
+#include "tubes.h"
+
+static void limit(struct fixture *f, const struct elapse__queue_limits *limits)
+{
+    assert_ok(elapse__queue_limit(f->queue, f->now, text("t"), limits).result);
+    ok(f);
+}
+
+static void order(struct fixture *f)
+{
+    limit(f, &(struct elapse__queue_limits){.group_order = true});
+}
+
+static struct elapse__queue_statistics count(struct fixture *f)
+{
+    struct elapse__queue_statistics statistics;
+    assert_ok(elapse__queue_tube_statistics(f->queue, f->now, text("t"), &statistics));
+    return statistics;
+}
+
+static uint64_t put_in(struct fixture *f, const char *group)
+{
+    struct elapse__queue_put some = job("b");
+    some.group = text(group);
+    return put(f, some, ELAPSE__QUEUE_SCHEDULED);
+}
+
+/* Takes a job, and expects that it is this one. */
+static struct elapse__queue_handed expect(struct fixture *f, uint64_t id)
+{
+    struct elapse__queue_handed handed = take(f);
+    assert_int_equal(handed.id, id);
+    return handed;
+}
+
+static void acknowledge(struct fixture *f, const struct elapse__queue_handed *handed)
+{
+    assert_ok(elapse__queue_ack(f->queue, f->now, holder(handed)).result);
+    ok(f);
+}
+
+/* Fails a job that then waits for a time. */
+static void give_back(struct fixture *f, const struct elapse__queue_handed *handed,
+                      uint64_t wait_ms)
+{
+    assert_ok(elapse__queue_nack_in(f->queue, f->now, holder(handed), wait_ms).result);
+    ok(f);
+}
+
+QUEUE_TEST(a_group_hands_out_one_job_after_the_other)
+{
+    uint64_t a[2], b[2], alone[2];
+    order(f);
+    for (size_t i = 0; i < 2; i++) {
+        a[i] = put_in(f, "a");
+        b[i] = put_in(f, "b");
+        alone[i] = put_in(f, "");
+    }
+    struct elapse__queue_handed first = expect(f, a[0]);
+    assert_true(first.is_limited); /* a crash must not forget it */
+    expect(f, b[0]);
+    expect(f, alone[0]); /* jobs without a group have no order */
+    expect(f, alone[1]);
+    nothing_ready(f);
+    assert_int_equal(count(f).held, 2);
+    acknowledge(f, &first);
+    assert_int_equal(elapse__queue_ready(f->queue), 1);
+    expect(f, a[1]);
+    nothing_ready(f);
+}
+
+QUEUE_TEST(a_retry_is_not_overtaken)
+{
+    uint64_t first = put_in(f, "a"), second = put_in(f, "a"), other = put_in(f, "b");
+    order(f);
+    for (unsigned i = 0; i < 3; i++) {
+        struct elapse__queue_handed handed = expect(f, first);
+        give_back(f, &handed, 5000);
+        if (i == 0) {
+            handed = expect(f, other);
+            acknowledge(f, &handed);
+        }
+        nothing_ready(f);
+        assert_int_equal(count(f).held, 1);
+        pass(f, 4999);
+        nothing_ready(f);
+        pass(f, 1);
+    }
+    struct elapse__queue_handed handed = expect(f, first);
+    pass(f, 10000); /* its lease ends */
+    handed = expect(f, first);
+    acknowledge(f, &handed);
+    expect(f, second);
+}
+
+/* A job that has never been handed out holds back nobody, however old it is. */
+QUEUE_TEST(a_job_for_later_holds_back_nobody)
+{
+    struct elapse__queue_put later = job("b");
+    later.group = text("a");
+    later.when = ELAPSE__QUEUE_IN;
+    later.delay_ms = 60000;
+    order(f);
+    uint64_t old = put(f, later, ELAPSE__QUEUE_SCHEDULED);
+    uint64_t young = put_in(f, "a");
+    struct elapse__queue_handed handed = expect(f, young);
+    pass(f, 0);
+    acknowledge(f, &handed);
+    put_in(f, "a");
+    pass(f, 60000);
+    expect(f, old); /* ready now, and the oldest */
+}
+
+QUEUE_TEST(each_end_of_a_wait_lets_the_group_go_on)
+{
+    struct elapse__queue_watch watch;
+    uint64_t id[5];
+    order(f);
+    for (size_t i = 0; i < 5; i++)
+        id[i] = put_in(f, "a");
+    assert_ok(elapse__queue_watch_begin(f->queue, text("t"), &watch));
+    for (size_t i = 0; i < 4; i++) {
+        struct elapse__queue_handed handed = expect(f, id[i]);
+        give_back(f, &handed, 1000000);
+        (void)elapse__queue_watch_next(f->queue); /* the end of the lease may have told it */
+        elapse__queue_watch_ask(f->queue, &watch);
+        assert_false(elapse__queue_watch_has_news(f->queue));
+        nothing_ready(f);
+        if (i == 0) {
+            assert_int_equal(elapse__queue_cancel_id(f->queue, f->now, id[i]).result,
+                             ELAPSE__QUEUE_REMOVED);
+        } else if (i == 1) {
+            assert_ok(elapse__queue_kick_id(f->queue, f->now, id[i]).result);
+            handed = expect(f, id[i]);
+            assert_ok(elapse__queue_bury(f->queue, f->now, holder(&handed), NULL).result);
+        } else if (i == 2) {
+            assert_ok(
+                elapse__queue_reserve_id(f->queue, f->now, id[i], NULL, true, &handed).result);
+            acknowledge(f, &handed);
+        } else {
+            pass(f, 1000000);
+            assert_true(elapse__queue_watch_has_news(f->queue));
+            handed = expect(f, id[i]);
+            acknowledge(f, &handed);
+        }
+        ok(f);
+        assert_true(elapse__queue_watch_has_news(f->queue));
+        assert_ptr_equal(elapse__queue_watch_next(f->queue), &watch);
+    }
+    elapse__queue_watch_end(f->queue, &watch);
+    expect(f, id[4]);
+}
+
+QUEUE_TEST(a_reserve_by_id_keeps_the_order)
+{
+    struct elapse__queue_handed handed;
+    uint64_t first = put_in(f, "a"), second = put_in(f, "a");
+    order(f);
+    assert_int_equal(elapse__queue_reserve_id(f->queue, f->now, second, NULL, true, &handed).result,
+                     ELAPSE__QUEUE_GONE);
+    assert_ok(elapse__queue_reserve_id(f->queue, f->now, first, NULL, true, &handed).result);
+    assert_int_equal(elapse__queue_reserve_id(f->queue, f->now, second, NULL, true, &handed).result,
+                     ELAPSE__QUEUE_GONE);
+    give_back(f, &handed, 1000);
+    assert_int_equal(elapse__queue_reserve_id(f->queue, f->now, second, NULL, true, &handed).result,
+                     ELAPSE__QUEUE_GONE);
+    assert_ok(elapse__queue_reserve_id(f->queue, f->now, first, NULL, true, &handed).result);
+    acknowledge(f, &handed);
+    expect(f, second);
+}
+
+QUEUE_TEST(a_cancelled_job_holds_back_its_group_until_its_lease_ends)
+{
+    struct elapse__queue_put some = keyed("k", ELAPSE__QUEUE_REPLACE);
+    some.group = text("a");
+    order(f);
+    put(f, some, ELAPSE__QUEUE_SCHEDULED);
+    struct elapse__queue_handed handed = take(f);
+    uint64_t second = put(f, some, ELAPSE__QUEUE_REPLACED);
+    nothing_ready(f);
+    restart(f, 0);
+    nothing_ready(f);
+    assert_true(log_clean(&f->log, f->queue, f->now, f->log.count));
+    restart(f, 0);
+    nothing_ready(f);
+    acknowledge(f, &handed);
+    expect(f, second);
+}
+
+/* What runs, and what waits for its retry, is in the log. */
+QUEUE_TEST(an_order_is_there_after_a_restart)
+{
+    struct elapse__queue_limits limits;
+    uint64_t first = put_in(f, "a"), second = put_in(f, "a");
+    put_in(f, "b");
+    put_in(f, "b");
+    order(f);
+    struct elapse__queue_handed handed = expect(f, first);
+    give_back(f, &handed, 5000);
+    handed = take(f);
+    restart(f, 1000);
+    assert_ok(elapse__queue_limits_of(f->queue, text("t"), &limits));
+    assert_true(limits.group_order);
+    nothing_ready(f);
+    assert_true(log_clean(&f->log, f->queue, f->now, f->log.count));
+    restart(f, 1000);
+    nothing_ready(f);
+    acknowledge(f, &handed);
+    take(f);
+    pass(f, 3000);
+    handed = expect(f, first);
+    acknowledge(f, &handed);
+    expect(f, second);
+    limit(f, &(struct elapse__queue_limits){0});
+    restart(f, 0);
+    assert_ok(elapse__queue_limits_of(f->queue, text("t"), &limits));
+    assert_false(limits.group_order);
+}
+
+QUEUE_TEST(an_order_that_begins_waits_for_all_that_runs)
+{
+    uint64_t id[4];
+    for (size_t i = 0; i < 4; i++)
+        id[i] = put_in(f, "a");
+    struct elapse__queue_handed first = expect(f, id[0]), second = expect(f, id[1]);
+    order(f);
+    nothing_ready(f);
+    acknowledge(f, &first);
+    nothing_ready(f);
+    give_back(f, &second, 1000);
+    nothing_ready(f);
+    limit(f, &(struct elapse__queue_limits){.group_concurrency = 2});
+    expect(f, id[2]);
+    expect(f, id[3]);
+}
+
+QUEUE_TEST(a_lesser_priority_comes_first_when_the_group_goes_on)
+{
+    struct elapse__queue_put urgent = job("b");
+    urgent.group = text("a");
+    urgent.priority = 1;
+    order(f);
+    uint64_t first = put_in(f, "a");
+    struct elapse__queue_handed handed = expect(f, first);
+    uint64_t second = put(f, urgent, ELAPSE__QUEUE_SCHEDULED);
+    nothing_ready(f);
+    give_back(f, &handed, 1000);
+    nothing_ready(f);
+    pass(f, 1000);
+    expect(f, second);
+}
+
+/* After a start jobs become ready a thousand at a time, and those of one millisecond in any order.
+ * Until all are ready that were due, a tube with an order hands out nothing. */
+QUEUE_TEST(a_start_keeps_the_order_of_very_many_jobs)
+{
+    enum { MANY = 5000 };
+    struct elapse__queue_put some = job("b");
+    struct elapse__queue_text name = text("t");
+    struct elapse__queue_reserve reserve = {
+        .tubes = &name, .tube_count = 1, .count = 1, .begin = true};
+    struct elapse__queue_handed handed;
+    uint32_t taken = 0;
+    uint64_t expected = 0;
+    some.group = text("a");
+    for (unsigned i = 0; i < MANY; i++)
+        assert_int_equal(elapse__queue_put(f->queue, f->now, &some).result,
+                         ELAPSE__QUEUE_SCHEDULED);
+    for (uint64_t id = 1; id < MANY; id += 3) /* their entries are used again, out of order */
+        assert_int_equal(elapse__queue_cancel_id(f->queue, f->now, id).result,
+                         ELAPSE__QUEUE_REMOVED);
+    for (unsigned i = 0; i < MANY / 3; i++)
+        assert_int_equal(elapse__queue_put(f->queue, f->now, &some).result,
+                         ELAPSE__QUEUE_SCHEDULED);
+    order(f);
+    struct elapse__queue *next = elapse__queue_new(&f->options);
+    elapse__queue_used_id(next, elapse__queue_last_id(f->queue));
+    elapse__queue_free(f->queue);
+    f->queue = next;
+    for (size_t i = 0; i < f->log.count; i++)
+        f->log.records[i].live = 0;
+    f->life++;
+    assert_ok(log_replay(&f->log, next));
+    assert_ok(elapse__queue_replay_done(next, f->now, f->life));
+    while (elapse__queue_jobs(next) > 0) {
+        (void)elapse__queue_turn(next, f->now);
+        assert_ok(elapse__queue_reserve(next, f->now, &reserve, &handed, &taken).result);
+        if (taken == 0)
+            continue;
+        assert_true(handed.id > expected);
+        expected = handed.id;
+        assert_ok(elapse__queue_ack(next, f->now, holder(&handed)).result);
+    }
+}
+
+/* A tube with an order goes on although something is always due. */
+QUEUE_TEST(what_comes_due_later_holds_up_no_start)
+{
+    struct elapse__queue_put other = job("b");
+    order(f);
+    uint64_t first = put_in(f, "a");
+    restart(f, 0);
+    other.tube = text("u");
+    other.when = ELAPSE__QUEUE_IN;
+    other.delay_ms = 1;
+    for (unsigned i = 0; i < 5; i++) {
+        put(f, other, ELAPSE__QUEUE_SCHEDULED);
+        f->now.boot_ms++;
+        f->now.wall_ms++;
+        (void)elapse__queue_turn(f->queue, f->now);
+    }
+    expect(f, first);
+}
+
+TEST_MAIN("queue_group_order")
