@@ -35,7 +35,7 @@ struct elapse__history_point {
                                           of a bucket; UNKNOWN: none was */
 };
 
-/* Begins as zeros. 165 KiB. All fields are private. */
+/* Begins as zeros. 159 KiB. All fields are private. */
 struct elapse__history {
     bool has_begun;
     uint64_t began_ms; /* the minute that runs, by the boot-time clock */

@@ -1,7 +1,7 @@
 /*
  * Writes the reply of HISTORY, which is a map. The value of each field is an array with one element
- * for each minute. In this form a day takes some 60 kB. A map for each minute would take six times
- * as much.
+ * for each minute. In this form a day takes some 110 kB. A map for each minute would take four
+ * times as much.
  */
 #ifndef ELAPSE__PROTOCOL_HISTORY_REPLY_H
 #define ELAPSE__PROTOCOL_HISTORY_REPLY_H
