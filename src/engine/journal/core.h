@@ -161,6 +161,7 @@ struct elapse__journal {
     bool disk_is_full;
     struct elapse__spare spares[ELAPSE__SPARES_MAX];
     unsigned spare_count;
+    unsigned spares_asked; /* how many were held for a record that was refused; 0: for none */
     bool clean_pinned;     /* the tail cannot be cleaned in this life, or until clean_again_ms */
     bool clean_refused;    /* the owner could not take the last record that cleaning examined */
     uint64_t spare_number; /* the last number used in the name of a spare */

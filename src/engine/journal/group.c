@@ -152,11 +152,16 @@ static int begin_group(struct elapse__record_sink *sink, uint64_t bytes,
     if (!elapse__journal_admits(journal, purpose, crossing)) {
         bool comes_back =
             crossing && purpose != ELAPSE__RECORD_FOR_GROWTH && elapse__clean_frees_a_file(journal);
+        /* What the owner has prepared for the record counts as growth until it is refused. */
+        if (!journal->disk_is_full && purpose == ELAPSE__RECORD_FOR_GROWTH)
+            journal->spares_asked = elapse__spares_held(journal);
         return journal->disk_is_full && !comes_back ? ENOSPC : EAGAIN;
     }
     int error = prepare(journal, bytes, crossing);
     if (error != 0)
         return error;
+    if (crossing)
+        journal->spares_asked = 0;
     if (purpose != ELAPSE__RECORD_FOR_COPY)
         journal->clean_limit = elapse__segment_of(journal, journal->place);
     journal->begun = true;

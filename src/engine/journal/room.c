@@ -28,10 +28,13 @@ unsigned elapse__spares_held(const struct elapse__journal *journal)
            (unsigned)(more < ELAPSE__SPARES_GROWTH ? more : ELAPSE__SPARES_GROWTH);
 }
 
-/* Returns how many spares there should be: those that are held, and one for the next segment. */
+/* Returns how many spares there should be: those that are held, and one for the next segment. More
+ * were held for a record that was refused, if the owner has taken back what it had prepared for the
+ * record. Without those the record would be refused for ever. */
 unsigned elapse__spares_wanted(const struct elapse__journal *journal)
 {
-    return elapse__spares_held(journal) + 1;
+    unsigned held = elapse__spares_held(journal);
+    return (held > journal->spares_asked ? held : journal->spares_asked) + 1;
 }
 
 /* Returns how many spares are not reserved for a segment. The result is negative if too many are

@@ -263,4 +263,28 @@ TEST(a_full_disk_deletes_also_where_too_many_bytes_count_as_live)
     expect_deletes(BODY / 8);
 }
 
+/* What the job needs counts as growth, but only until the journal has taken or refused it. */
+static int put_that_grows(uint32_t number)
+{
+    owner.growth_bytes = SEGMENT / 2;
+    owner.longer_copies = 1;
+    int error = put(number);
+    owner.growth_bytes = owner.longer_copies = 0;
+    return error;
+}
+
+/* The growth of the job asks for one spare more. When the job is refused, the growth is gone, and
+ * nothing else asks for that spare. */
+TEST(a_job_that_asks_for_a_spare_gets_it)
+{
+    enum { JOBS = 5 * SEGMENT / BODY };
+
+    begin();
+    for (uint32_t i = 0; i < JOBS; i++)
+        run(put_that_grows, 0, 30);
+    while (work(10))
+        continue;
+    end();
+}
+
 TEST_MAIN("space")

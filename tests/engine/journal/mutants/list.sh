@@ -163,6 +163,8 @@ mutant spare_is_finished_at_a_stop src/engine/journal/background.c \
     '[-journal->background_state = ELAPSE__SPARE_REMOVING-];'
 mutant spare_is_begun_at_a_stop src/engine/journal/background.c \
     '[-(journal->ends_spares || -]!elapse__spare_start(journal)[-)-]'
+mutant spare_of_a_refused_record_is_forgotten src/engine/journal/group.c \
+    'journal->spares_asked = [-elapse__spares_held(journal)-]{+0+};'
 
 # ---- the memory of groups ----
 
