@@ -18,6 +18,7 @@ enum {
     PART = 1000, /* jobs that each part puts */
     PARTS_MAX = 8,
     LONG_BODY = 20000,
+    AWAIT = 3, /* one has arrived */
     KEY_BYTES = 6,
     SEGMENT_BYTES = 64 << 10,
 };
@@ -44,6 +45,8 @@ enum kind {
     LONG,
     DEBOUNCED,
     FAILED,
+    GATHERS,    /* waits for arrivals alone */
+    GATHERS_IN, /* or for its due time */
     KINDS,
 };
 
@@ -144,6 +147,13 @@ static struct elapse_put put_of(uint32_t number, const unsigned char *key,
     case RESERVED:
         put.delay_ms = 0;
         break;
+    case GATHERS:
+        put.delay_ms = 0;
+        put.await = AWAIT;
+        break;
+    case GATHERS_IN:
+        put.await = AWAIT;
+        break;
     case FAILED:
         put.delay_ms = 0;
         put.retry = 5;
@@ -161,7 +171,8 @@ static const char *state_of(const struct elapse_job *job)
 {
     switch (job->state) {
     case ELAPSE_JOB_DELAYED:
-        return job->left_ms > 0 ? "delayed" : "ready"; /* the next turn makes it so */
+        return job->left_ms > 0 || !job->has_due ? "delayed"
+                                                 : "ready"; /* the next turn makes it so */
     case ELAPSE_JOB_READY:
         return "ready";
     case ELAPSE_JOB_RESERVED:
@@ -193,6 +204,9 @@ static void check_job(uint32_t number, const struct elapse_job *job,
     need(job->priority == put.priority && job->ttr_ms == put.ttr_ms, "other options", number);
     need(strcmp(state_of(job), expected_state(kind)) == 0, "another state", number);
     need(job->recurring == (kind == EVERY || kind == CRON), "another recurrence", number);
+    need(job->waits == (put.await > 0) && job->await == (put.await > 0 ? AWAIT - 1U : 0) &&
+             job->has_due == (kind != GATHERS),
+         "other arrivals", number);
     need(job->attempts == (kind == FAILED || kind == BURIED), "other attempts", number);
     if (kind == AT || kind == RESCHEDULED)
         need(job->due_ms == AT_MS + number, "another due time", number);
@@ -270,6 +284,20 @@ static void work(uint32_t number, const char *tube)
     elapse_reserved_free(&job);
 }
 
+/* One arrives, with a token. Returns what the queue says. */
+static enum elapse_result arrive(const struct elapse_put *put)
+{
+    const struct elapse_arrival arrival = {.tube = put->tube,
+                                           .key = put->key,
+                                           .key_bytes = put->key_bytes,
+                                           .token = put->key,
+                                           .token_bytes = put->key_bytes};
+    struct elapse_answer answer;
+    enum elapse_error error = elapse_queue_arrive(queue, &arrival, &answer);
+    need(error == ELAPSE_OK && answer.left == AWAIT - 1, "an arrival", put->priority);
+    return answer.result;
+}
+
 static void add_job(uint32_t number)
 {
     static unsigned char body[LONG_BODY];
@@ -292,6 +320,8 @@ static void add_job(uint32_t number)
         error = elapse_queue_reschedule_id(queue, answer.id, &time, &answer);
     else if (kind == BURIED || kind == RESERVED || kind == FAILED)
         work(number, put.tube);
+    else if (put.await > 0)
+        need(arrive(&put) == ELAPSE_RESULT_DONE, "an arrival is known", number);
     need(error == ELAPSE_OK, "a change", number);
 }
 
@@ -311,6 +341,8 @@ static void go_on(uint32_t number, uint32_t part)
         need(elapse_queue_put(queue, &put, &answer) == ELAPSE_OK &&
                  answer.result == ELAPSE_RESULT_KNOWN,
              "a token is not known", number);
+    else if (put.await > 0)
+        need(arrive(&put) == ELAPSE_RESULT_KNOWN, "an arrival counts twice", number);
 }
 
 static void add_part(uint32_t part)
