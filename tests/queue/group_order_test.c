@@ -287,33 +287,30 @@ QUEUE_TEST(a_start_keeps_the_order_of_very_many_jobs)
     f->life++;
     assert_ok(log_replay(&f->log, next));
     assert_ok(elapse__queue_replay_done(next, f->now, f->life));
-    while (elapse__queue_jobs(next) > 0) {
+    for (unsigned turns = 0; turns < MANY / 1000 + 1; turns++) {
         (void)elapse__queue_turn(next, f->now);
-        assert_ok(elapse__queue_reserve(next, f->now, &reserve, &handed, &taken).result);
-        if (taken == 0)
-            continue;
-        assert_true(handed.id > expected);
-        expected = handed.id;
-        assert_ok(elapse__queue_ack(next, f->now, holder(&handed)).result);
+        do {
+            assert_ok(elapse__queue_reserve(next, f->now, &reserve, &handed, &taken).result);
+            if (taken == 0)
+                break;
+            assert_true(handed.id > expected);
+            expected = handed.id;
+            assert_ok(elapse__queue_ack(next, f->now, holder(&handed)).result);
+        } while (elapse__queue_jobs(next) > 0);
     }
+    assert_int_equal(elapse__queue_jobs(next), 0);
 }
 
-/* A tube with an order goes on although something is always due. */
 QUEUE_TEST(what_comes_due_later_holds_up_no_start)
 {
     struct elapse__queue_put other = job("b");
     order(f);
     uint64_t first = put_in(f, "a");
-    restart(f, 0);
     other.tube = text("u");
     other.when = ELAPSE__QUEUE_IN;
     other.delay_ms = 1;
-    for (unsigned i = 0; i < 5; i++) {
-        put(f, other, ELAPSE__QUEUE_SCHEDULED);
-        f->now.boot_ms++;
-        f->now.wall_ms++;
-        (void)elapse__queue_turn(f->queue, f->now);
-    }
+    put(f, other, ELAPSE__QUEUE_SCHEDULED);
+    restart(f, 0);
     expect(f, first);
 }
 
