@@ -229,13 +229,18 @@ struct elapse_limits {
     uint64_t rate_per_ms;       /* up to 366 days */
     uint64_t buried_age_ms;     /* jobs that have been buried for so long are dropped */
     uint32_t buried;            /* so many are buried: the oldest beyond are dropped */
+    uint32_t group_rate;        /* so many of each group are handed out in group_rate_per_ms */
+    uint32_t group_rate_burst;  /* as rate_burst, of each group */
+    uint64_t group_rate_per_ms; /* up to 366 days */
+    bool group_order; /* a group hands out nothing while a job of it runs, or waits for its retry */
 };
 
 /*
  * Sets all limits of a tube. A job runs from its hand-out until its lease ends, cancelled or not.
  * What runs goes on. Limits outlast restarts. A hand-out of a limited tube may wait for the disk.
  * Errors: ARGUMENT (`fault` says what), MEMORY, LIMIT, DISK_FULL, BROKEN, CLOSED.
- * Cost: O(1), a lock; O(groups), in slices, without hand-outs, if group_concurrency changes.
+ * Cost: O(1), a lock; O(groups), in slices, without hand-outs, if what holds for each group
+ * changes.
  */
 ELAPSE_API enum elapse_error elapse_queue_limit(struct elapse_queue *queue, const char *tube,
                                                 const struct elapse_limits *limits,

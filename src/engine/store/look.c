@@ -305,6 +305,13 @@ static struct elapse__queue_answer do_limit(struct elapse__queue *jobs,
     return elapse__queue_limit(jobs, now, limiting->tube, &limiting->limits);
 }
 
+/* Gives a rate without a burst the least one. */
+static void default_burst(struct elapse__queue_rate *rate)
+{
+    if (rate->burst == 0 && rate->count != 0 && rate->period_ms != 0)
+        rate->burst = elapse__queue_rate_least_burst(rate->count, rate->period_ms);
+}
+
 enum elapse_error elapse_queue_limit(struct elapse_queue *queue, const char *tube,
                                      const struct elapse_limits *limits,
                                      struct elapse_answer *answer)
@@ -315,16 +322,16 @@ enum elapse_error elapse_queue_limit(struct elapse_queue *queue, const char *tub
             .concurrency = limits->concurrency,
             .rate = {limits->rate, limits->rate_per_ms, limits->rate_burst},
             .group_concurrency = limits->group_concurrency,
+            .group_order = limits->group_order,
+            .group_rate = {limits->group_rate, limits->group_rate_per_ms, limits->group_rate_burst},
             .buried = limits->buried,
             .buried_age_ms = limits->buried_age_ms,
         },
     };
-    struct elapse__queue_rate *rate = &limiting.limits.rate;
     struct elapse_answer own;
 
-    if (rate->burst == 0 && rate->count != 0 && rate->period_ms != 0)
-        rate->burst = elapse__queue_rate_least_burst(rate->count, rate->period_ms);
-
+    default_burst(&limiting.limits.rate);
+    default_burst(&limiting.limits.group_rate);
     return elapse__store_run(queue, do_limit, &limiting, answer == NULL ? &own : answer);
 }
 

@@ -369,6 +369,30 @@ STORE_TEST(a_limit_is_neither_exceeded_nor_idle)
         assert_int_equal(pthread_join(workers[i], NULL), 0);
 }
 
+STORE_TEST(each_group_has_limits_of_its_own)
+{
+    struct elapse_put put = {.tube = "a", .group = "g", .group_bytes = 1};
+    struct elapse_limits limits = {.group_order = true};
+    struct elapse_reserved job;
+
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(elapse_queue_put(queue, &put, NULL), ELAPSE_OK);
+    assert_int_equal(elapse_queue_limit(queue, "a", &limits, NULL), ELAPSE_OK);
+    assert_int_equal(elapse_queue_reserve(queue, "a", 0, &job), ELAPSE_OK);
+    assert_int_equal(elapse_queue_ack(queue, job.id, job.lease, NULL), ELAPSE_OK);
+    elapse_reserved_free(&job);
+    assert_int_equal(elapse_queue_reserve(queue, "a", 0, &job), ELAPSE_OK);
+    struct elapse_reserved other;
+    assert_int_not_equal(elapse_queue_reserve(queue, "a", 0, &other), ELAPSE_OK);
+    limits = (struct elapse_limits){.group_rate = 1, .group_rate_per_ms = 3600000};
+    assert_int_equal(elapse_queue_limit(queue, "a", &limits, NULL), ELAPSE_OK);
+    elapse_reserved_free(&job);
+    assert_int_equal(elapse_queue_put(queue, &put, NULL), ELAPSE_OK);
+    assert_int_equal(elapse_queue_reserve(queue, "a", 0, &job), ELAPSE_OK);
+    elapse_reserved_free(&job);
+    assert_int_not_equal(elapse_queue_reserve(queue, "a", 0, &job), ELAPSE_OK);
+}
+
 /* ---- what nobody waits for ---- */
 
 static void wait_until_durable(uint64_t position)
