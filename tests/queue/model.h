@@ -23,8 +23,8 @@ struct plain_job {
     enum elapse__queue_state state;
     bool kept;         /* SHADOW: a restart does not end it */
     bool may_lack_key; /* SHADOW: cleaning may have left its key out, for another job may have it */
-    uint32_t await; /* arrivals that are missing */
-    bool waits;     /* for them */
+    uint32_t await;    /* arrivals that are missing */
+    bool waits;        /* for them */
     bool by_wall, begun, begun_later, handed_out, handed_before, replayed;
     int64_t due; /* by the clock of the job */
     int64_t lease_end, expiry;
