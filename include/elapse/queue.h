@@ -33,7 +33,7 @@
  *                      +-- nack: tried again after a back-off ---+ |
  *                                           buried <-- bury, or no retry is left
  *
- * Promises (docs/promises.md has all of them, as Q1 to Q12):
+ * Promises (docs/promises.md has all of them, as Q1 to Q15):
  * - Never early: no job is handed out before its due time, unless it was kicked.
  * - Never lost: once its position is committed, a job is handed out until it is acknowledged,
  *   cancelled or replaced, or dropped by its own expire_ms or, buried, by a limit of its tube.

@@ -18,10 +18,11 @@ extern "C" {
 
 /*
  * The shape of dials or of a hashed wheel: the number of levels, and the number of slots of each
- * level. Dials have 2 or more slots on each level. Dials without a shape (NULL) have eight levels,
- * and each has 256 slots. A hashed wheel has one level of 1 to ELAPSE_HASHED_SLOTS_MAX slots. A
- * hashed wheel without a shape (NULL) has 512 slots. A call that takes a shape reads it only during
- * the call. The structure keeps the functions and the context of the allocator.
+ * level. Dials have 2 or more slots on each level. Dials without a shape (NULL) have eight levels
+ * of 256 slots each. A hashed wheel has one level of 1 to ELAPSE_HASHED_SLOTS_MAX slots. A hashed
+ * wheel without a shape (NULL) has 512 slots. The shape, its `slots` and its `growth` need not
+ * outlive the call that takes them, because the call copies what the structure needs. What the
+ * context of the allocator points to must outlive the dials, because they pass it to the allocator.
  *
  *     static const uint32_t clock_face[] = {60, 60, 24, 30};
  *     const struct elapse_shape shape = {.slots = clock_face, .levels = 4};
@@ -31,9 +32,9 @@ extern "C" {
 struct elapse_shape {
     const uint32_t *slots; /* the number of slots of each level; the finest level comes first */
     size_t levels; /* the number of levels: 1 to ELAPSE_SHAPE_LEVELS_MAX; a hashed wheel has 1 */
-    /* The allocator for further levels of dials. A further level is made when a deadline needs it.
-     * It has as many slots as the last level in `slots`. If `growth` is NULL, the dials do not
-     * grow. A hashed wheel requires NULL. */
+    /* The allocator for further levels of dials. The dials make a further level when a deadline
+     * lies beyond their last level. A further level has as many slots as the last level in `slots`.
+     * If `growth` is NULL, the dials do not grow. A hashed wheel requires NULL. */
     const struct elapse_allocator *growth;
 };
 

@@ -33,8 +33,9 @@ void elapse__queue_clocks_start(struct elapse__queue_clocks *clocks,
         elapse_wheel_start(&clocks->boot, &entry->timer, tick);
         return;
     }
-    /* If the deadline of a timer lies before the time of the wheel, the wheel makes the timer due
-     * at once. That may be too early. */
+    /* The wall clock is behind the wheel if it was set back. Then a deadline after `now_tick` may
+     * lie before the time of the wheel. The wheel would make such a timer due at once, before the
+     * wall clock has come to the deadline. */
     if (now_tick < elapse_wheel_now(&clocks->wall) && clocks->stage == ELAPSE__QUEUE_STEADY)
         clocks->stage = ELAPSE__QUEUE_COLLECTING;
     if (clocks->stage != ELAPSE__QUEUE_STEADY)
@@ -50,8 +51,9 @@ void elapse__queue_clocks_stop(struct elapse__queue_clocks *clocks,
         (void)elapse_wheel_stop(by_wall ? &clocks->wall : &clocks->boot, &entry->timer);
         return;
     }
-    /* A timer that came out of a wheel is in no ring, and neither is a timer that was never in a
-     * wheel. */
+    /* The timer is in no wheel. If it is in the ring `unplaced`, it has neighbours. Otherwise it is
+     * in no ring and has none: the turn of the queue has popped the timer and initialised it, or
+     * the timer was not started, because the job only waits for arrivals. */
     if (entry->timer.keep.ring_node.next == NULL)
         return;
     ELAPSE__ASSERT(by_wall);
@@ -94,8 +96,8 @@ bool elapse__queue_clocks_follow(struct elapse__queue_clocks *clocks, uint64_t w
                                  uint32_t most)
 {
     ELAPSE__ASSERT_THAT(most, >, 0);
-    /* The time of the wheel stands still while entries are placed. Meanwhile the wall clock may be
-     * set back once more. */
+    /* The wall clock was set back, so that it is behind the wheel. If the stage is PLACING, this
+     * happened while timers were placed. Then the timers that were placed are collected again. */
     if (wall_tick < elapse_wheel_now(&clocks->wall) && clocks->stage != ELAPSE__QUEUE_COLLECTING)
         clocks->stage = ELAPSE__QUEUE_COLLECTING;
     if (clocks->stage == ELAPSE__QUEUE_COLLECTING) {
@@ -103,12 +105,13 @@ bool elapse__queue_clocks_follow(struct elapse__queue_clocks *clocks, uint64_t w
         elapse_wheel_for_each(&clocks->wall, collect_entry, &collecting);
         if (elapse_wheel_count(&clocks->wall) > 0)
             return false;
-        /* The wheel begins so early that no deadline of the ring has passed, because the wheel
-         * forgets the order of deadlines that have passed. */
+        /* The new wheel begins no later than the least deadline in the ring. If it began later, it
+         * would replace each deadline before its time by this time. Then the order of these
+         * deadlines would be lost. */
         ELAPSE__ASSERT_THAT(elapse_wheel_count(&clocks->wall), ==, 0);
         uint64_t begin = clocks->least_unplaced < wall_tick ? clocks->least_unplaced : wall_tick;
         enum elapse_error error = elapse_wheel_init(&clocks->wall, begin);
-        ELAPSE__ASSERT_THAT(error, ==, ELAPSE_OK); /* a wheel was made in the same memory before */
+        ELAPSE__ASSERT_THAT(error, ==, ELAPSE_OK); /* the same call made this wheel before */
         (void)error;
         clocks->stage = ELAPSE__QUEUE_PLACING;
         return false;

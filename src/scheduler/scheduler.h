@@ -10,9 +10,13 @@
  *            |                            |
  *            +----- wake_at (earlier) ----+ sleeper
  *
- * The files lie on two floors. Files on the lower floor do not use struct elapse_scheduler:
- * shard*.c, task_table.c, key_index.c, recurrence.c, sleeper.c, work_queue.c and so on. Files on
- * the upper floor use it. The arrows between the files of the upper floor point down only:
+ * The clock thread sleeps on the sleeper (sleeper.h) until the earliest deadline. A delivery takes
+ * due tasks from the shards, and puts their handles into the work queue.
+ *
+ * Each file is on one of two floors. A file is on the upper floor if it uses struct
+ * elapse_scheduler. A file on the lower floor uses only parts of a scheduler. Examples of the lower
+ * floor are shard.c, task_table.c, key_index.c, recurrence.c, sleeper.c and work_queue.c. On the
+ * upper floor, an arrow goes from a file to a file whose functions it calls. All arrows point down:
  *
  *      life.c, close.c                       new, start, free; close
  *        |        |         |       |
@@ -25,17 +29,18 @@
  *                 |
  *      due_search.c, callback.c, now.c
  *
- * If time is manual, the thread that calls step does the work of the clock thread and the workers.
- * After the clock thread has ended, the thread that closes the scheduler does this work.
+ * If time is manual, there is no clock thread and no worker: the thread that calls step does their
+ * work. When a scheduler closes, the clock thread ends before the workers. From then on the thread
+ * that closes the scheduler does the work of the clock thread.
  *
- * There is one lock for each shard, and one each for the sleeper, the work queue, stepping and
- * pulling. No thread holds two locks at once, with one exception: in pull mode a thread that holds
- * the lock of pulling may take the lock of the sleeper. Builds with assertions test this rule: see
- * lock.h.
+ * Each shard has a lock. The sleeper and the work queue have a lock each. `step_lock` guards
+ * `stepping`, and `pull_lock` guards `pull_turn_taken`. No thread holds two locks at once, with one
+ * exception: in pull mode a thread that holds `pull_lock` may take the lock of the sleeper. Builds
+ * with assertions test this rule: see lock.h.
  *
- * No thread calls the user's code while it holds a lock. The allocator is the user's code, too.
- * Only these calls of the system are made with a lock held: reading a clock, setting and resetting
- * alarms, and the calls that locks and conditions themselves make.
+ * No thread calls the user's code while it holds a lock. The allocator is the user's code, too. A
+ * thread that holds a lock makes only these calls of the system: it reads a clock, it sets and
+ * resets alarms, and it makes the calls that locks and conditions need.
  */
 #ifndef ELAPSE__SCHEDULER_H
 #define ELAPSE__SCHEDULER_H
@@ -53,11 +58,18 @@
 #include "work_queue.h"
 
 /*
- *      NEW <----> STARTING ---> STARTED ---+--> RUNS_DELAYED ---> CLOSING ---> CLOSED
- *       |                                  |                         ^
- *       +----------------------------------+-------------------------+
+ *       +------ close without a start -------+
+ *       |                                    v
+ *      NEW ---> STARTING ---> STARTED ---> close --+--> RUNS_DELAYED --+--> CLOSING ---> CLOSED
+ *       ^          |                               |                   |
+ *       +----------+                               +-------------------+
+ *      the start failed
  *
- * RUNS_DELAYED: the shards are closed, and delayed tasks still run at their deadlines.
+ * RUNS_DELAYED: the shards are closed, and delayed tasks still run at their deadlines. Close goes
+ * from NEW to RUNS_DELAYED only if time is manual.
+ *
+ * The stage goes back in one case: the thread that starts the scheduler sets NEW again if it could
+ * not make all threads.
  */
 enum elapse__life {
     ELAPSE__LIFE_NEW,
@@ -82,15 +94,16 @@ struct elapse_scheduler {
     struct elapse__shard *shards;          /* an array of options.shards shards */
     struct elapse__worker_thread *workers; /* an array of options.workers threads */
 
-    _Atomic int life;                      /* enum elapse__life; each change is one exchange */
+    _Atomic int life;                      /* enum elapse__life */
     _Atomic uint64_t manual_now_ns;        /* the monotonic time, if time is manual */
     _Atomic uint64_t manual_wall_clock_ns; /* the wall-clock time, if time is manual */
     _Atomic bool clock_ending; /* the clock thread, or a thread that steps, must leave */
-    /* How to close; set when close begins, and guarded by close_paused. */
+    /* How the scheduler is closed. Only the thread inside close uses this. If that close times out,
+     * `close_paused` passes it to the next thread that calls close. */
     enum elapse_close closing_how;
-    bool runs_all; /* the shards have this as their `runs_all`; only the closing thread uses it */
+    bool runs_all; /* each shard has a copy, its `runs_all`; only the closing thread uses this */
     bool has_clock_thread;     /* the thread was made and has not been joined */
-    _Atomic bool close_paused; /* no thread is inside close: a close timed out */
+    _Atomic bool close_paused; /* a close timed out, and no thread is inside close now */
     _Atomic bool hurries;      /* close waits for the running actions, and runs no other action */
     /* Tasks that are pending in all shards; counted only if there is a limit. */
     _Atomic uint64_t pending;
@@ -98,10 +111,11 @@ struct elapse_scheduler {
     _Atomic uint64_t held_back;       /* how often the work queue was full */
     unsigned next_worker; /* the search for a free number of a worker begins here; used by the
                              thread that puts handles into the queue, and by start and close */
-    struct elapse__os_thread clock_thread; /* means something while `life` is STARTED */
+    struct elapse__os_thread clock_thread; /* has a value while `has_clock_thread` is true */
     _Atomic bool wall_clock_first; /* if tasks are due by both clocks, a task by the wall clock is
                                       run or taken next */
-    unsigned next_shard; /* delivery goes on with this shard; only one thread uses this number */
+    unsigned next_shard; /* the next delivery begins with this shard; used by the thread that puts
+                            handles into the queue */
     struct elapse__lock step_lock;
     struct elapse__condition step_over; /* `stepping` became false */
     /* A thread is inside step, or the clock thread runs tasks. Guarded by step_lock. */
@@ -110,7 +124,9 @@ struct elapse_scheduler {
     struct elapse__condition pull_turn; /* `pull_turn_taken` became false, or close has begun */
     bool pull_turn_taken; /* one of the threads that wait in take has the turn: it sleeps until the
                              earliest deadline, and the others wait for it; guarded by pull_lock */
-    /* A descriptor that is readable while an alarm is readable; or NO_DESCRIPTOR. */
+    /* In pull mode, an event loop of the user waits for this descriptor. The descriptor becomes
+     * readable when an alarm of the sleeper goes off, and stays readable until the alarm is reset.
+     * ELAPSE__OS_NO_DESCRIPTOR: there is no descriptor. */
     _Atomic int descriptor;
     struct elapse__sleeper sleeper;
     struct elapse__work_queue queue;
@@ -134,8 +150,10 @@ static inline struct elapse__shard *elapse__shard_of_handle(struct elapse_schedu
     return handle.shard < scheduler->options.shards ? &scheduler->shards[handle.shard] : NULL;
 }
 
-/* Changes the stage of life in one atomic step. Returns false if the scheduler was not at the stage
- * `from`. */
+/* Goes on from the stage `from` to the later stage `to`, in one atomic step. Returns false and
+ * changes nothing if the scheduler is not at the stage `from`. Two changes do not need this
+ * function, because only one thread can make them: the end of a start, which may go back to NEW,
+ * and the end of close. */
 static inline bool elapse__change_life(struct elapse_scheduler *scheduler, enum elapse__life from,
                                        enum elapse__life to)
 {
@@ -154,8 +172,9 @@ static inline struct elapse__ticks elapse__now(const struct elapse_scheduler *sc
     };
 }
 
-/* Wakes the clock thread if its alarms are later than `ticks`. Requires that no lock is held: the
- * caller has released the lock of the shard in which it started the timer. */
+/* Makes sure that the clock thread is awake when these ticks begin. If an alarm of the sleeper is
+ * set to a later tick, sets the alarm to the earlier tick. Requires that the caller holds no lock.
+ * So a caller that has put a task into a shard releases the lock of that shard first. */
 static inline void elapse__scheduler_wake_at(struct elapse_scheduler *scheduler,
                                              struct elapse__ticks ticks)
 {

@@ -1,11 +1,18 @@
 /*
- * Gives memory back after a burst of tasks: blocks without tasks, and segments of the key index.
+ * Gives memory back after a burst of tasks. There are two kinds of such memory: blocks of the task
+ * table in which no task is left, and segments of the key index in which no bucket is in use.
+ *
+ * The key index of a shard is a hash table. A segment is an array of its buckets, allocated as one
+ * piece. While the keys were many, buckets were split. Now that the keys are few, the buckets are
+ * joined again: the keys of the last bucket move to the bucket from which it was split. So the last
+ * segments go out of use. key_index.h explains the index.
  */
 #include "../base/assert.h"
 #include "scheduler.h"
 #include "shard_steps.h"
 
-/* How many buckets of the key index are joined before the lock is released. */
+/* At most so many buckets of a key index are joined while the lock of the shard is held once. So
+ * other threads do not wait long for the lock. */
 enum { JOINED_AT_ONCE = 256 };
 
 static size_t trim_tasks(struct elapse_scheduler *scheduler, struct elapse__shard *shard)

@@ -1,32 +1,42 @@
 /*
- * The hashed wheel's sort brings the timers that a jump has made due into order, a few at a time.
- * The head of hashed.c explains turns, visits and the jump.
+ * The hashed wheel jumps when its clock is more than one turn ahead of its pointer: the pointer
+ * goes to the clock at once, and each occupied slot is visited once for all turns that have passed.
+ * So timers of different turns become due together. The sort puts these timers into the order of
+ * their deadlines, a few timers at a time. The head of hashed.c explains turns, visits and the
+ * jump.
  *
  * A deadline has two parts: deadline % slots is its slot, and deadline / slots is its turn. A jump
  * visits the slots from the last to the first, and puts the due timers of each slot in front of
- * those that it found before. So within a turn the timers are in the order of their slots, and
- * within a slot in the order of arming. The sort has to order the timers by turn, and must keep the
- * order within each turn. It is a radix sort by the turn, and begins with the highest digit. A
- * digit has 6 bits. Turns are counted from the turn in which the jump began:
+ * those that it found before. So the timers of one turn are in the order of their slots, and the
+ * timers of one slot are in the order of arming. The sort has to order the timers by turn, and must
+ * keep the order within each turn. It is a radix sort by the turn, and begins with the highest
+ * digit. A digit has 6 bits. For the sort, the turn in which the jump began has the number 0. This
+ * is an example in which the timers of turn 3 are due next:
  *
  *      due_turn 3          digits[0]          digits[1]          digits[2] ...
  *      [due: turn 3]       [4] [5] .. [63]    [1] [2] .. [63]    [1] [2] .. [63]
  *                           a turn each        64 turns each      4096 turns each
  *
- * The timers of `due_turn` are in the due ring. Any other timer lies in the bucket of the highest
- * digit in which its turn differs from `due_turn`. When the due ring is empty, the sort takes the
- * next bucket: the least bucket that has timers, of the lowest digit that has such buckets.
- * `due_turn` becomes the first turn of this bucket. If the digit is digits[0], the whole bucket
- * becomes the due ring. Otherwise the bucket is divided: its timers go, from the newest to the
- * oldest, to the front of the due ring or of the buckets of lower digits:
+ * The timers of the turn `due_turn` are in the due ring. Any other timer lies in a bucket. To find
+ * the bucket, compare the turn of the timer with `due_turn`, and take the highest digit in which
+ * they differ. The value of this digit in the timer's turn is the number of the bucket.
+ *
+ * When the due ring is empty, the sort takes the next bucket. It looks for the lowest digit that
+ * has a bucket with timers, and takes the bucket with the least number of this digit. `due_turn`
+ * becomes the first turn that belongs to this bucket. If the digit is digits[0], all timers of the
+ * bucket are of this turn, and go into the due ring together. Otherwise the bucket is divided. The
+ * timers of `due_turn` go into the due ring, and the others go into buckets of lower digits. The
+ * newest timer of the bucket goes first, and each timer goes to the front of its ring. So timers
+ * that go into the same ring keep their order. For example:
  *
  *      bucket 2 of digits[1]  ->  dividing  ->  the due ring (turn 128),
  *                                               digits[0] (turns 129 to 191)
  *
  * So the visit moves a timer once, and the sort then moves it at most once for each digit above
- * digits[0]. The first timer can be popped as soon as each bucket that it came into is divided; all
- * later timers wait in their buckets. The sort does not depend on the neighbours of a timer, so
- * timers may be stopped and started at any moment.
+ * digits[0]. The sort divides a bucket only when the timers of this bucket are next. So the first
+ * timer is popped while most of the later timers still wait in buckets that are not divided.
+ * Between two calls the sort remembers rings, and no timer. So timers may be stopped and started at
+ * any moment.
  *
  * Source: the radix sort of lists by the most significant digit. The buckets are like the slots of
  * a hierarchical wheel whose ticks are turns.
@@ -114,7 +124,8 @@ static inline struct elapse__ring_node *elapse__hashed_ring_of_turn(struct elaps
     return ring;
 }
 
-/* Corrects the bitmaps after a timer with this deadline was stopped, and its ring became empty. */
+/* Corrects the bitmaps after a timer with this deadline was stopped. Requires that the stop left
+ * the ring of the timer empty. */
 static inline void elapse__hashed_note_stopped(struct elapse_hashed *hashed, uint64_t deadline)
 {
     ELAPSE__ASSERT(hashed->digits_occupied != 0);
@@ -127,8 +138,9 @@ static inline void elapse__hashed_note_stopped(struct elapse_hashed *hashed, uin
         elapse__hashed_mark_bucket_empty(hashed, bucket);
 }
 
-/* Goes on to the next bucket: moves its timers to the due ring, or to the ring `dividing`. Requires
- * that both rings are empty. Returns false if there is no bucket with timers. */
+/* Takes the next bucket: moves its timers to the due ring or, if the bucket has to be divided, to
+ * the ring `dividing`. Requires that both rings are empty. Returns false if no bucket has
+ * timers. */
 static inline bool elapse__hashed_take_bucket(struct elapse_hashed *hashed)
 {
     ELAPSE__ASSERT(elapse__ring_empty(&hashed->due));
@@ -149,7 +161,8 @@ static inline bool elapse__hashed_take_bucket(struct elapse_hashed *hashed)
     return true;
 }
 
-/* Divides a bucket while `*budget` lasts. Returns false if the budget did not suffice. */
+/* Divides the timers in the ring `dividing`. Moves at most `*budget` timers, and takes 1 off
+ * `*budget` for each. Returns false if timers are left. */
 static inline bool elapse__hashed_divide(struct elapse_hashed *hashed, size_t *budget)
 {
     while (!elapse__ring_empty(&hashed->dividing)) {

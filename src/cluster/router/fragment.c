@@ -37,7 +37,8 @@ elapse__router_fragment_new(const struct elapse__wire_resp_argument *arguments, 
 
 /* ---- the end ---- */
 
-/* If the lane is at most half full, lets the clients that found it full try again. */
+/* Lets the clients that found the lane full try their commands again. Does nothing while the lane
+ * is more than half full. */
 static void let_in(struct elapse__router_lane *lane)
 {
     if (lane->bytes > lane->router->options.lane_bytes_max / 2)
@@ -70,8 +71,8 @@ bool elapse__router_fragment_is_counted(const struct elapse__router_fragment *fr
            fragment->on_loss != ELAPSE__ROUTER_LOSS_DROP;
 }
 
-/* Ends a fragment with an error. `is_unknown` says that the fragment may have been done. If it is
- * false, the fragment was certainly not done. */
+/* Ends a fragment with an error. If `is_unknown` is true, the error says that the fragment may have
+ * been done. Otherwise the error says that the fragment has changed nothing. */
 static void end_without_answer(struct elapse__router_lane *lane,
                                struct elapse__router_fragment *fragment, bool is_unknown)
 {
@@ -80,7 +81,8 @@ static void end_without_answer(struct elapse__router_lane *lane,
     unsigned char error[ELAPSE__ROUTER_ERROR_MAX + ELAPSE__WIRE_RESP_FRAME_MAX];
     struct elapse__wire_resp_writer writer = {.bytes = error, .capacity = sizeof error};
 
-    /* promise N3 of router.h */
+    /* Rule N3 of router.h: the answer is -TRYAGAIN only if the fragment was never wholly sent, or
+     * changes nothing. */
     ELAPSE__ASSERT(is_unknown || !fragment->was_sent ||
                    fragment->on_loss == ELAPSE__ROUTER_LOSS_LOOK);
     int size =
@@ -105,15 +107,16 @@ static void end_without_answer(struct elapse__router_lane *lane,
 void elapse__router_fragment_give_up(struct elapse__router_lane *lane,
                                      struct elapse__router_fragment *fragment)
 {
-    /* A fragment that was sent once may have been done, unless it changes nothing. */
+    /* The partition may have done a fragment that was wholly sent. But if the fragment changes
+     * nothing, it is certain that nothing has changed. */
     end_without_answer(lane, fragment,
                        fragment->was_sent && fragment->on_loss != ELAPSE__ROUTER_LOSS_LOOK);
 }
 
 /* ---- the link is lost ---- */
 
-/* Puts the fragments of a ring before those that wait in the lane. The order of the fragments
- * stays. */
+/* Moves the fragments of a ring into the lane, in front of the fragments that wait there. Keeps the
+ * order of the fragments. */
 static void put_in_front(struct elapse__router_lane *lane, struct elapse__ring_node *ring)
 {
     ELAPSE__ASSERT(ring != &lane->queued);
@@ -124,8 +127,8 @@ static void put_in_front(struct elapse__router_lane *lane, struct elapse__ring_n
     }
 }
 
-/* Separates the fragments of a link into those that go back into the lane and those that end
- * now. */
+/* Moves the fragments of a lost link into two rings. The fragments in `back` go back into the lane.
+ * The fragments in `ended` end now. */
 static void sort_out(struct elapse__router_link *link, struct elapse__ring_node *back,
                      struct elapse__ring_node *ended)
 {
@@ -135,7 +138,8 @@ static void sort_out(struct elapse__router_link *link, struct elapse__ring_node 
         bool ends = fragment->on_loss == ELAPSE__ROUTER_LOSS_EMPTY ||
                     fragment->on_loss == ELAPSE__ROUTER_LOSS_DROP ||
                     (was_sent && fragment->on_loss == ELAPSE__ROUTER_LOSS_UNKNOWN);
-        /* promise N2 of router.h */
+        /* Rule N2 of router.h: a fragment that was wholly sent goes back only if it changes
+         * nothing, or is a PUT with a TOKEN. */
         ELAPSE__ASSERT(ends || !was_sent || fragment->on_loss == ELAPSE__ROUTER_LOSS_LOOK ||
                        fragment->on_loss == ELAPSE__ROUTER_LOSS_TOKEN);
         ELAPSE__ASSERT_THAT(fragment->end_at, <=, link->out_end);
@@ -145,8 +149,9 @@ static void sort_out(struct elapse__router_link *link, struct elapse__ring_node 
     }
 }
 
-/* Sets when the lane wants another link. If there is another owner, the lane wants it at once. If
- * not, it wants it after a pause that doubles each time. */
+/* Sets when the lane asks for another link. If the partition has another owner now, the lane asks
+ * at once. Otherwise the lane asks after a pause. Each further pause is twice as long, up to a
+ * limit. */
 static void postpone(struct elapse__router_lane *lane)
 {
     lane->retry_at_ms = lane->router->now + (lane->has_moved ? 0 : lane->retry_after_ms);

@@ -48,7 +48,7 @@ void elapse__router_hands_give_back(struct elapse__router *router,
 {
     struct elapse__router_lane *lane = &router->partitions[command->hands_of].quick;
 
-    /* The promise N5 of router.h: the jobs go back because their client has gone. */
+    /* Rule N5 of router.h: the jobs go back because their client has gone. */
     ELAPSE__ASSERT(command->client == NULL);
     ELAPSE__ASSERT_THAT(command->hands_of, <, router->options.partitions);
     for (uint32_t i = 0; i < command->hand_count; i++) {

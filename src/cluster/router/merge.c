@@ -46,7 +46,8 @@ static bool is_name(const struct elapse__wire_resp_item *item, const char *name)
            elapse__router_is_text(item->bytes, item->size, name);
 }
 
-/* Adds up the answer of a partition to CANCELALL: {removed: n, running: n}. */
+/* Adds the answer of one partition to the sums of a CANCELALL. The answer is a map of two numbers:
+ * {removed: n, running: n}. Its first name begins at `at`. */
 static void add_cancelled(struct elapse__router_command *command, const unsigned char *value,
                           size_t size, size_t at)
 {
@@ -104,8 +105,8 @@ static void add_statistics(struct elapse__router_command *command, const unsigne
         bool is_boolean =
             number.kind == ELAPSE__WIRE_RESP_TRUE || number.kind == ELAPSE__WIRE_RESP_FALSE;
         if (number.kind != ELAPSE__WIRE_RESP_INTEGER && !is_boolean) {
-            /* A partition of a later version may have a figure that cannot be added up. Leaves the
-             * figure out. */
+            /* Skips the value, because it is no number. A partition of a later version may send
+             * such a figure. */
             at = begin;
             elapse__wire_resp_skip(value, size, &at);
             continue;

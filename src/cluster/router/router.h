@@ -36,7 +36,7 @@
  *   begun with it. A transaction is wholly sent with its EXEC. A partition discards the commands of
  *   a transaction if EXEC does not come.
  *
- * Promises
+ * Rules
  *
  *   N1  Each command has exactly one reply, in its place, as long as its client reads.
  *   N2  A fragment that was wholly sent is never sent again, unless it changes nothing, or is a PUT
