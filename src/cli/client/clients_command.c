@@ -47,8 +47,12 @@ static size_t decode(char *text, size_t length)
             byte = strtoul(digits, &end, 16);
         }
         bool is_encoded = end == digits + 2;
-        text[used++] = is_encoded ? (char)byte : text[i];
-        i += is_encoded ? 2 : 0;
+        text[used] = text[i];
+        if (is_encoded) {
+            text[used] = (char)byte;
+            i += 2;
+        }
+        used++;
     }
     return used;
 }

@@ -729,6 +729,10 @@ RESP_TEST(a_limit)
     says("LIMIT t RATE 2500 PER 1s BURST 2",
          "-ERR BURST is at least 1, and at least what comes in a millisecond|");
     begins(&c, "LIMIT t RATE 100000001 PER 1s", "-ERR");
+}
+
+RESP_TEST(a_limit_of_groups_and_of_buried_jobs)
+{
     says("LIMIT t GROUPCONCURRENCY 4294967295", "+ok|");
     begins(&c, "LIMIT t GROUPCONCURRENCY 4294967296", "-ERR");
     says("LIMIT t GROUPCONCURRENCY 0",
@@ -750,6 +754,10 @@ RESP_TEST(a_limit)
     begins(&c, "LIMIT t BURIED AGE", "-ERR syntax error");
     begins(&c, "LIMIT t BURIED", "-ERR syntax error");
     begins(&c, "LIMIT t BURIED 1 BURIED 2", "-ERR syntax error");
+}
+
+RESP_TEST(a_rate_of_groups_and_their_order)
+{
     says("LIMIT t GROUPRATE 3 PER 1m", "+ok|");
     shows("LIMIT t", "$10|group_rate|:3|$14|group_rate_per|:60000|$16|group_rate_burst|:1|");
     says("LIMIT t RATE 9 PER 1s BURST 8 GROUPRATE 3 PER 1m BURST 2", "+ok|");
