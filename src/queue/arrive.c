@@ -8,7 +8,7 @@ const char *elapse__queue_arrival_fault(const struct elapse__queue *queue,
                                         const struct elapse__queue_arrival *arrival)
 {
     if (queue->options.old_records)
-        return "upgrade all nodes first";
+        return elapse__queue_upgrade_first;
     if (arrival->count == 0)
         return "at least one arrives";
     return elapse__queue_token_fault(arrival->token, arrival->token_life_ms);

@@ -204,7 +204,7 @@ static const char *limit_fault(const struct elapse__queue *queue, struct elapse_
     const char *split_fault = elapse__queue_split_fault(queue, name);
     if (split_fault != NULL)
         return split_fault;
-    return queue->options.old_records ? "upgrade all nodes first" : NULL;
+    return queue->options.old_records ? elapse__queue_upgrade_first : NULL;
 }
 
 struct elapse__queue_answer elapse__queue_limit(struct elapse__queue *queue,

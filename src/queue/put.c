@@ -2,6 +2,8 @@
 
 #include "commands.h"
 
+const char elapse__queue_upgrade_first[] = "upgrade all nodes first";
+
 const char *elapse__queue_token_fault(struct elapse__queue_text token, uint64_t life_ms)
 {
     if (token.size > ELAPSE__QUEUE_KEY_BYTES_MAX)
@@ -24,7 +26,7 @@ static const char *put_texts_fault(const struct elapse__queue *queue,
     if (put->group.size > 0 && split_fault != NULL)
         return split_fault;
     if (put->headers.size + put->group.size + put->await > 0 && queue->options.old_records)
-        return "upgrade all nodes first";
+        return elapse__queue_upgrade_first;
     if (put->key.size > ELAPSE__QUEUE_KEY_BYTES_MAX)
         return "a key has at most 250 bytes";
     if (put->tag.size > ELAPSE__QUEUE_KEY_BYTES_MAX)

@@ -148,18 +148,18 @@ struct elapse__queue_options {
     uint64_t seed;                     /* of the jitter of retries */
     uint32_t partitions, partition;    /* each id is the second modulo the first (0: 1) */
     bool hash_tags;                    /* a tube with braces in its name lies in one partition */
-    uint32_t jobs_max; /* 0: ELAPSE__QUEUE_JOBS_MAX; the next limits have such defaults, too */
-    uint32_t tubes_max, groups_max;
-    uint32_t tokens_max;
-    uint32_t body_bytes_max;
-    /* Programs of 0.2 may run in this cluster: records that they refuse are not written. A put with
-     * headers or a group is refused, and the settings of a tube are not durable. */
+    uint32_t jobs_max, tubes_max, groups_max, tokens_max, body_bytes_max; /* 0: as many as may be */
+    /* Programs of 0.2 may run in this cluster: records that they refuse are not written. So a put
+     * with headers or a group is refused, and settings of a tube are not durable. */
     bool old_records;
     bool foresees;           /* elapse__queue_foresee and _overdue_ms are wanted */
     bool present_is_rounded; /* `now` is rounded down, so a delay must take a millisecond more */
     elapse__queue_zone_function *find_zone; /* NULL: only "utc" is known */
     void *zone_context;
 };
+
+/* The fault of what `old_records` forbids. It may be tried again after an upgrade. */
+extern const char elapse__queue_upgrade_first[];
 
 /* Makes a queue, which is not open yet. Returns NULL if there is no memory, or the options are out
  * of range. Cost: some 230 KiB. */

@@ -115,6 +115,7 @@ bool elapse__queue_settings_decode(struct elapse__queue_settings *settings,
 static unsigned char *append_text(unsigned char *next, struct elapse__queue_text text, size_t most)
 {
     ELAPSE__ASSERT(text.size > 0 && text.size <= most);
+    (void)most; /* used by the assertion alone */
     *next++ = (unsigned char)text.size;
     memcpy(next, text.bytes, text.size);
     return next + text.size;

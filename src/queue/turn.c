@@ -8,6 +8,7 @@ struct turning {
     struct elapse__queue_turned done;
     uint32_t jobs;
     uint32_t drops; /* of buried jobs, beside the others: those come due */
+    uint32_t moves; /* places of the table that groups_move looks at, beside the others, too */
 };
 
 /* Returns the next due timer of a wheel, or NULL; a long cascade waits for the next turn. */
@@ -111,7 +112,7 @@ static void turn_expiries(struct turning *turning)
 /* Puts more groups of a tube where a new limit wants them. */
 static void move_groups(struct turning *turning, struct elapse__queue_tube *tube)
 {
-    if (!elapse__queue_groups_move(turning->queue, tube, &turning->jobs))
+    if (!elapse__queue_groups_move(turning->queue, tube, &turning->moves))
         return;
     elapse__queue_tube_record_settle(turning->queue, tube);
     elapse__queue_tube_release(turning->queue, tube);
@@ -131,12 +132,13 @@ static void look_at_group(struct elapse__queue *queue, struct elapse__queue_tube
     elapse__queue_watch_tell(queue, tube);
 }
 
-/* A pause has ended, a bucket has a token again, groups are to be moved, or buried jobs dropped. */
+/* A pause has ended, a bucket has a token again, groups are to be moved, or buried jobs dropped. A
+ * move that is not at its end comes again in the next turn. */
 static void turn_alarms(struct turning *turning)
 {
     struct elapse__queue *queue = turning->queue;
     const struct elapse_timer *timer = NULL;
-    while ((timer = pop_timer(turning, &queue->clocks.alarms)) != NULL) {
+    while (turning->moves > 0 && (timer = pop_timer(turning, &queue->clocks.alarms)) != NULL) {
         const struct elapse__queue_alarm *alarm = (const void *)timer;
         struct elapse__queue_tube *tube = elapse__queue_tube_at(queue, alarm->number);
         if (alarm->kind == ELAPSE__QUEUE_ALARM_GROUPS) {
@@ -153,7 +155,7 @@ static void turn_alarms(struct turning *turning)
             continue;
         }
         if (alarm->kind == ELAPSE__QUEUE_ALARM_OPENING) {
-            elapse__queue_groups_move_anew(queue, tube, &turning->jobs);
+            elapse__queue_groups_move_anew(queue, tube, &turning->moves);
             continue;
         }
         elapse__queue_count_held(queue, tube);
@@ -165,13 +167,16 @@ static void turn_alarms(struct turning *turning)
         queue->readied++;
         elapse__queue_pause_end(queue, tube);
     }
+    turning->done.more |= turning->moves == 0;
 }
 
 struct elapse__queue_turned elapse__queue_turn(struct elapse__queue *queue,
                                                struct elapse__queue_now now)
 {
-    struct turning turning = {
-        .queue = queue, .jobs = ELAPSE__QUEUE_TURN_MAX, .drops = ELAPSE__QUEUE_TURN_MAX};
+    struct turning turning = {.queue = queue,
+                              .jobs = ELAPSE__QUEUE_TURN_MAX,
+                              .drops = ELAPSE__QUEUE_TURN_MAX,
+                              .moves = ELAPSE__QUEUE_TURN_MAX};
     ELAPSE__ASSERT(queue->open);
     elapse__queue_take_now(queue, now);
     uint64_t boot_tick = elapse__queue_present(queue, false);
@@ -185,7 +190,7 @@ struct elapse__queue_turned elapse__queue_turn(struct elapse__queue *queue,
     turn_alarms(&turning);
     turn_entries(&turning, steady);
     turn_expiries(&turning);
-    elapse__queue_catch_up(queue, &turning.jobs);
+    elapse__queue_catch_up(queue, &turning.moves);
     turning.done.more |= !steady;
     turning.done.more |= elapse__queue_tokens_expire(queue, boot_tick, ELAPSE__QUEUE_TURN_MAX);
     return turning.done;

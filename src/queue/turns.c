@@ -349,7 +349,8 @@ bool elapse__queue_turns_let_run(const struct elapse__queue *queue,
     if (group == NULL || !elapse__queue_is_ordered(tube))
         return elapse__queue_group_lets_run(queue, tube, group) > 0;
     bool is_retry = elapse__queue_is_retry(queue, entry);
-    return group->running + group->retries == (is_retry ? 1u : 0u) &&
+    return !elapse__queue_is_moving(tube) &&
+           group->running + group->retries == (is_retry ? 1u : 0u) &&
            elapse__queue_group_tokens(queue, tube, group) > 0 &&
            (elapse__queue_state_of(entry) != ELAPSE__QUEUE_READY ||
             first_of_group(queue, tube, group).entry == elapse__queue_number(entry));

@@ -190,9 +190,14 @@ void elapse__inbox_failed(struct elapse__inbox *inbox, uint64_t now_ms, uint64_t
 
 /* ---- rows ---- */
 
-static enum elapse__inbox_wait wait_of(enum elapse__queue_result result)
+static enum elapse__inbox_wait wait_of(const struct elapse__queue_answer *answer)
 {
-    switch (result) {
+    switch (answer->result) {
+    case ELAPSE__QUEUE_ARGUMENT:
+        /* The database takes such a row only when the queue's level was raised. The node reads the
+         * level when it starts, so it runs the row after its restart. */
+        return answer->fault == elapse__queue_upgrade_first ? ELAPSE__INBOX_WAITS_UPGRADE
+                                                            : ELAPSE__INBOX_WAITS_NOT;
     case ELAPSE__QUEUE_NO_MEMORY:
         return ELAPSE__INBOX_WAITS_MEMORY;
     case ELAPSE__QUEUE_LIMIT:
@@ -249,7 +254,7 @@ static bool run_row(struct elapse__inbox *inbox, const struct elapse__inbox_row 
         inbox->waits = ELAPSE__INBOX_WAITS_JOURNAL;
         return false;
     }
-    inbox->waits = wait_of(answer.result);
+    inbox->waits = wait_of(&answer);
     if (inbox->waits != ELAPSE__INBOX_WAITS_NOT)
         return false;
     if (answer.result == ELAPSE__QUEUE_KEY_TAKEN || answer.result == ELAPSE__QUEUE_ARGUMENT)

@@ -76,6 +76,7 @@ enum elapse__inbox_wait {
     ELAPSE__INBOX_WAITS_DISK,    /* the disk is full */
     ELAPSE__INBOX_WAITS_LIMIT,   /* the queue has as many jobs, tubes or tokens as it may have */
     ELAPSE__INBOX_WAITS_MEMORY,
+    ELAPSE__INBOX_WAITS_UPGRADE, /* the level was raised, and this node runs since before */
 };
 
 /* Runs a command, and stores its answer as elapse__engine_run does. The answer's `position` is the

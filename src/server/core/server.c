@@ -149,7 +149,9 @@ static void come_idle(struct elapse__connection *connection)
     struct elapse__server *server = connection->server;
     uint64_t end_ms = connection->heard_ms + server->options.idle_ms;
 
+    /* A connection in the ring `work` or `stalled` has a command under way. */
     if (end_ms > server->now.boot_ms || connection->waiting > 0 ||
+        elapse__ring_has_node(&connection->work) ||
         !elapse__ring_empty(&connection->leases.leases)) {
         uint64_t again_ms = server->now.boot_ms + server->options.idle_ms;
         elapse_wheel_start(&server->wheel, &connection->idle.timer,

@@ -290,18 +290,18 @@ static bool advance_clock(const struct elapse__resp_call *call, uint64_t *advanc
 enum elapse__session_step elapse__resp_clock(const struct elapse__resp_call *call)
 {
     struct elapse__resp_session *session = call->session;
-    uint64_t now_ms = (uint64_t)elapse__session_now(call->connection).wall_ms;
+    struct elapse__queue_now now = elapse__session_now(call->connection);
 
     if (call->count > 1) {
         uint64_t advanced_ms = 0;
         if (session->done == 0 && !advance_clock(call, &advanced_ms))
             return ELAPSE__STEP_RAN;
         if (session->done++ == 0)
-            session->counts[0] = now_ms + advanced_ms;
-        if (now_ms < session->counts[0] || elapse__session_has_due(call->connection))
+            session->counts[0] = now.boot_ms + advanced_ms; /* that clock is never set back */
+        if (now.boot_ms < session->counts[0] || elapse__session_has_due(call->connection))
             return ELAPSE__STEP_MORE;
     }
-    elapse__resp_reply_integer(call, now_ms);
+    elapse__resp_reply_integer(call, (uint64_t)now.wall_ms);
     return ELAPSE__STEP_RAN;
 }
 

@@ -405,6 +405,25 @@ INBOX_TEST(test_a_busy_journal_is_waited_for)
     assert_int_equal(figures().waits, ELAPSE__INBOX_WAITS_NOT);
 }
 
+INBOX_TEST(test_a_row_that_needs_the_new_level_waits_for_the_restart_of_the_node)
+{
+    at.answers[1] = (struct elapse__queue_answer){.result = ELAPSE__QUEUE_ARGUMENT,
+                                                  .fault = elapse__queue_upgrade_first};
+    ask();
+    come(1, 3);
+    assert_int_equal(at.commands, 2);
+    assert_int_equal(figures().waits, ELAPSE__INBOX_WAITS_UPGRADE);
+    assert_int_equal(figures().refused, 0);
+    move_all(1, 1);
+    next_after(50);
+    ask();
+    assert_false(at.poll.relief);
+    at.commands = 2; /* as the node that started anew takes it */
+    come(2, 2);
+    move_all(2, 2);
+    assert_int_equal(figures().waits, ELAPSE__INBOX_WAITS_NOT);
+}
+
 INBOX_TEST(test_rows_out_of_order_are_not_run)
 {
     ask();
