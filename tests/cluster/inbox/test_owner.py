@@ -36,6 +36,11 @@ class Owner(InboxCase):
         self.addCleanup(self.kill, process)
         return process
 
+    def wait_until_it_owns(self, process):
+        if process not in self.owning:
+            self.assertEqual(process.stdout.readline(), "owns\n")
+            self.owning.add(process)
+
     @staticmethod
     def kill(process):
         process.kill()
@@ -169,6 +174,7 @@ class Owner(InboxCase):
         for thread in threads:
             thread.start()
         chance = random.Random(self.seed)
+        self.owning = set()
         owners = [self.start(part) for part in range(PARTS)]
         killed, fenced = 0, 0
         while time.monotonic() < end:
@@ -180,8 +186,10 @@ class Owner(InboxCase):
                 killed += 1
                 owners[part] = self.start(part)
             else:
+                # An old owner that is still starting could take over from the new one.
+                self.wait_until_it_owns(old)
                 owners[part] = self.start(part)
-                self.assertEqual(owners[part].stdout.readline(), "owns\n")
+                self.wait_until_it_owns(owners[part])
                 self.assertEqual(self.wait_for_fence(old), FENCED, f"seed {self.seed}")
                 fenced += 1
         stop.set()
