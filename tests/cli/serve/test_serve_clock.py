@@ -83,6 +83,20 @@ class TestClock(ServeTest):
         self.assertEqual(other.line(), b"TIMED_OUT")
         server.stop()
 
+    def test_all_that_is_due_has_happened_with_the_answer(self):
+        server, clock, client = self.serve_clock("--test-clock", "--idle", "5m")
+        count = 5000  # more than a turn makes ready
+        clock.send(b"".join(command("PUT", "t", "x", "IN", "20m") for _ in range(count)))
+        for _ in range(3 * count):
+            clock.line()
+        # The connection that asks is not idle, although the time of --idle passes meanwhile.
+        clock.send(command("CLOCK", "ADVANCE", "30m") + command("LOOKUPID", str(count)))
+        self.assertTrue(clock.line().startswith(b":"))
+        reply = [clock.line() for _ in range(12)]
+        self.assertEqual(reply[reply.index(b"state") + 2], b"ready")
+        self.assertEqual(client.socket.recv(1), b"")  # this one was idle
+        server.stop()
+
     def test_a_wall_clock_time_comes_too(self):
         server, clock, client = self.serve_clock("--test-clock")
         now = self.advance(clock, "0s")
