@@ -47,13 +47,14 @@ static struct clients {
     unsigned place_count; /* that were noted */
     uint32_t last_serial;
     uint32_t body_size; /* of all jobs; 0: of many sizes */
+    bool set_limits;    /* whether clients send LIMIT */
     /* Leases end with their connection; number 0 stands for none. */
     struct elapse__queue_connection connections[1 + CONNECTIONS];
 } clients;
 
-void clients_begin(uint32_t body_size)
+void clients_begin(uint32_t body_size, bool set_limits)
 {
-    clients = (struct clients){.body_size = body_size};
+    clients = (struct clients){.body_size = body_size, .set_limits = set_limits};
     clients_forget_replies();
 }
 
@@ -192,6 +193,10 @@ static bool take(unsigned tubes, unsigned connection, unsigned waits)
     if (taken)
         judge_place(&handed);
     model_do_take(tubes, connection, taken ? &handed : NULL);
+    process_totals->held += !taken && model_has_ready(tubes);
+    const struct model_job *job = taken ? model_find(handed.id) : NULL;
+    if (job != NULL && model_writes_hand_out(&job->put))
+        seq = model.seq;
     TRACE("t %lld: take from %u by %u: job %llu\n", (long long)model.t, tubes, connection,
           taken ? (unsigned long long)handed.id : 0ULL);
     clients.replies[clients.reply_count++] = (struct reply){.gate = gate,
@@ -214,7 +219,9 @@ static bool same_text(struct elapse__queue_text one, struct elapse__queue_text o
  * has begun, and ends by itself. */
 static void take_back(const struct elapse__queue_handed *handed, bool buried, bool refused)
 {
-    if (refused)
+    const struct model_job *job = model_find(handed->id);
+    model.drops = refused;
+    if (refused && (job == NULL || job->state != ELAPSE__QUEUE_SHADOW))
         model_do_begin(handed->id, handed->lease);
     else if (buried)
         model_do_bury_unread(handed->id, handed->lease);
@@ -343,6 +350,7 @@ static void close_connection(unsigned number)
     bool is_closed = false;
     TRACE("t %lld: connection %u breaks\n", (long long)model.t, number);
     model_do_close();
+    uint64_t refusals_before = process.refusals;
     for (unsigned i = 0; !is_closed && i <= LIVE_MAX * 2; i++) {
         uint64_t refusals = process.refusals;
         is_closed =
@@ -352,6 +360,7 @@ static void close_connection(unsigned number)
             model_do_end_of_connection(id, process.refusals != refusals);
         model_read_drawn(process.engine.jobs, process_now());
     }
+    model.drops = process.refusals != refusals_before;
     if (!is_closed || !model_do_closed(number))
         model_violate("connection %u has leases after it was closed", number);
     unsigned kept = 0;
@@ -513,6 +522,42 @@ static void send_pause(struct random_source *random)
         (void)run(&command);
 }
 
+static struct elapse__queue_rate some_rate(struct random_source *random)
+{
+    static const struct elapse__queue_rate rates[] = {
+        {1, 5, 1},     {3, 100, 1},   {7, 1000, 1},   {2, 2000, 1},
+        {3, 10000, 1}, {1, 60000, 1}, {2, 150000, 1}, {1, 90000, 1},
+    };
+    struct elapse__queue_rate rate = rates[random_below(random, 8)];
+    rate.burst += random_below(random, 3);
+    return rate;
+}
+
+/* All limits of a tube, or none; now and then some are as they were. */
+static void send_limits(struct random_source *random)
+{
+    struct command command = {.verb = LIMIT, .tube = (unsigned)random_below(random, MODEL_TUBES)};
+    struct elapse__queue_limits *limits = &command.limits;
+    bool keeps = random_one_in(random, 3), is_none = random_one_in(random, 4);
+    if (!clients.set_limits || !model_takes_limits(command.tube))
+        return;
+    if (!is_none) {
+        limits->concurrency = random_one_in(random, 3) ? 1 + (uint32_t)random_below(random, 3) : 0;
+        limits->group_concurrency =
+            random_one_in(random, 3) ? 1 + (uint32_t)random_below(random, 2) : 0;
+        limits->group_order = random_one_in(random, 4);
+        if (random_one_in(random, 4))
+            limits->rate = some_rate(random);
+        if (random_one_in(random, 4))
+            limits->group_rate = some_rate(random);
+        if (keeps) {
+            limits->rate = model_limits_of(command.tube)->rate;
+            limits->group_rate = model_limits_of(command.tube)->group_rate;
+        }
+    }
+    (void)run(&command);
+}
+
 /* What a worker says about a job that it has or had. */
 static struct command some_holder(struct random_source *random, unsigned place)
 {
@@ -596,6 +641,8 @@ void clients_send(struct random_source *random)
         send(some_named(random, KICK));
     else if (kind < 61)
         send_pause(random);
+    else if (kind < 63)
+        send_limits(random);
     else if (kind < 78)
         (void)take(1 + (unsigned)random_below(random, (1 << MODEL_TUBES) - 1),
                    random_one_in(random, 2) ? 0 : 1 + (unsigned)random_below(random, CONNECTIONS),
@@ -657,6 +704,15 @@ void clients_take_all(void)
     clients_turn();
 }
 
+/* Returns whether a job may have to wait for longer than a minute for its turn. */
+static bool has_slow_rate(void)
+{
+    bool any = false;
+    for (unsigned tube = 0; tube < MODEL_TUBES; tube++)
+        any |= model_has_slow_rate(tube);
+    return any;
+}
+
 void clients_finish(void)
 {
     for (unsigned i = 0; i < clients.reply_count; i++)
@@ -674,7 +730,7 @@ void clients_finish(void)
             model_violate("%u jobs are never handed out", model_live());
             return;
         }
-        model.t += 10000;
+        model.t += has_slow_rate() ? 90000 : 10000;
         process_tick();
         finish_round();
     }

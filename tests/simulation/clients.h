@@ -10,8 +10,8 @@
 
 extern bool clients_trace; /* print each command and each reply */
 
-/* `body_size`: of all jobs; 0: of many sizes. */
-void clients_begin(uint32_t body_size);
+/* `body_size`: of all jobs; 0: of many sizes. `set_limits`: whether clients limit tubes. */
+void clients_begin(uint32_t body_size, bool set_limits);
 
 /* One client sends one command. */
 void clients_send(struct random_source *random);

@@ -95,6 +95,8 @@ struct elapse__queue_answer command_perform(struct elapse__queue *jobs,
         return elapse__queue_kick_id(jobs, now, command->id);
     case PAUSE:
         return elapse__queue_pause(jobs, now, model_tube(command->tube), (uint64_t)command->delay);
+    case LIMIT:
+        return elapse__queue_limit(jobs, now, model_tube(command->tube), &command->limits);
     default:
         return hold(jobs, now, command);
     }
@@ -102,6 +104,7 @@ struct elapse__queue_answer command_perform(struct elapse__queue *jobs,
 
 void command_judge(const struct command *command, bool drops, struct elapse__queue_answer answer)
 {
+    model.drops = drops;
     switch (command->verb) {
     case PUT:
         model_do_put(&command->put, answer);
@@ -123,6 +126,10 @@ void command_judge(const struct command *command, bool drops, struct elapse__que
         process_totals->gathered += answer.result == ELAPSE__QUEUE_OK && answer.left == 0;
         model_do_arrive(command->tube, command->key, command->count, command->token, answer);
         break;
+    case LIMIT:
+        process_totals->limits += answer.result == ELAPSE__QUEUE_OK;
+        model_do_limit(command->tube, &command->limits, answer);
+        break;
     case LEASED:
         break;
     default:
@@ -132,12 +139,25 @@ void command_judge(const struct command *command, bool drops, struct elapse__que
     }
 }
 
+static void trace_limits(const struct elapse__queue_limits *limits)
+{
+    TRACE("t %lld: concurrency %u, rate %llu in %llu burst %llu; of groups: concurrency %u, rate "
+          "%llu in %llu burst %llu%s\n",
+          (long long)model.t, limits->concurrency, (unsigned long long)limits->rate.count,
+          (unsigned long long)limits->rate.period_ms, (unsigned long long)limits->rate.burst,
+          limits->group_concurrency, (unsigned long long)limits->group_rate.count,
+          (unsigned long long)limits->group_rate.period_ms,
+          (unsigned long long)limits->group_rate.burst, limits->group_order ? ", an order" : "");
+}
+
 void command_trace(const struct command *command, struct elapse__queue_answer answer)
 {
-    static const char *const verbs[] = {"put",   "cancel", "reschedule", "kick",
-                                        "pause", "arrive", "lease",      "leased"};
+    static const char *const verbs[] = {"put",    "cancel", "reschedule", "kick", "pause",
+                                        "arrive", "lease",  "leased",     "limit"};
     if (command->verb == PAUSE)
         TRACE("t %lld: pause for %lld ms\n", (long long)model.t, (long long)command->delay);
+    if (command->verb == LIMIT)
+        trace_limits(&command->limits);
     TRACE("t %lld: %s (%d) job %llu tube %u key %u: result %d, job %llu\n", (long long)model.t,
           verbs[command->verb],
           command->verb == HOLDER ? (int)command->holder_verb : (int)command->put.when,

@@ -17,7 +17,7 @@
             (void)printf(__VA_ARGS__); \
     } while (0)
 
-enum verb { PUT, CANCEL, RESCHEDULE, KICK, PAUSE, ARRIVE, HOLDER, LEASED };
+enum verb { PUT, CANCEL, RESCHEDULE, KICK, PAUSE, ARRIVE, HOLDER, LEASED, LIMIT };
 
 struct command {
     enum verb verb;
@@ -31,6 +31,7 @@ struct command {
     int32_t error;  /* the number of what the worker tells; 0: nothing */
     uint32_t count; /* how many arrive */
     unsigned token; /* of the arrival; 0: none */
+    struct elapse__queue_limits limits;
 };
 
 /* Runs a command. `arguments` is a struct command. The function is an elapse__engine_command. */

@@ -12,6 +12,7 @@ void model_begin(void)
     model = (struct model){.t = 1000000, .offset = INT64_C(1700000000000)};
     model.offsets[0] = (struct model_offset){.since = 0, .offset = model.offset};
     model.offset_count = 1;
+    model_limits_begin();
 }
 
 void model_next(void)
@@ -88,6 +89,11 @@ struct model_job *model_find(uint64_t id)
 bool model_is_live(const struct model_job *job)
 {
     return job->state != ELAPSE__QUEUE_FREE && job->state != ELAPSE__QUEUE_SHADOW;
+}
+
+bool model_runs(const struct model_job *job)
+{
+    return job->state == ELAPSE__QUEUE_RESERVED || job->state == ELAPSE__QUEUE_SHADOW;
 }
 
 unsigned model_live(void)
@@ -319,7 +325,17 @@ struct model_job *model_find_key(unsigned tube, unsigned key, bool shadow)
 static void cancel_job(struct model_job *job)
 {
     job = model_change(job);
-    job->state = job->state == ELAPSE__QUEUE_RESERVED ? ELAPSE__QUEUE_SHADOW : ELAPSE__QUEUE_FREE;
+    bool runs = job->state == ELAPSE__QUEUE_RESERVED;
+    job->state = runs ? ELAPSE__QUEUE_SHADOW : ELAPSE__QUEUE_FREE;
+    job->keeps_place = runs && model_keeps_places(job->put.tube);
+}
+
+/* A job that was cancelled runs no more. If the journal refuses what says so, the place that it has
+ * under a limit may come back. */
+static void end_shadow(struct model_job *job, bool unwritten)
+{
+    job->state = ELAPSE__QUEUE_FREE;
+    job->unwritten = unwritten && job->keeps_place;
 }
 
 /* Returns the token that counts, or NULL. */
@@ -459,7 +475,15 @@ static struct model_job *named(uint64_t id, unsigned tube, unsigned key, model_a
     if (job == NULL || answer.id == job->id)
         return job;
     struct model_job *other = model_find(answer.id);
-    return other != NULL && other->state == ELAPSE__QUEUE_SHADOW ? other : job;
+    if (other != NULL && other->state == ELAPSE__QUEUE_SHADOW)
+        return other;
+    for (unsigned i = 0; i < model.job_count && job->may_lack_key; i++) {
+        other = model_at(i);
+        if (other->state == ELAPSE__QUEUE_SHADOW && other->put.tube == tube &&
+            other->put.key == key && !other->may_lack_key)
+            job = other;
+    }
+    return job->may_lack_key ? NULL : job;
 }
 
 void model_do_cancel(uint64_t id, unsigned tube, unsigned key, model_answer answer)
@@ -579,7 +603,7 @@ void model_do_holder(enum model_verb verb, uint64_t id, struct elapse__queue_lea
         model_expect(verbs[verb], id, answer,
                      verb == MODEL_ACK ? ELAPSE__QUEUE_OK : ELAPSE__QUEUE_CANCELLED);
         if (verb != MODEL_EXTEND)
-            model_change(job)->state = ELAPSE__QUEUE_FREE;
+            end_shadow(model_change(job), model.drops);
     } else {
         model_expect(verbs[verb], id, answer, ELAPSE__QUEUE_OK);
         change_held(verb, model_change(job), delay, error);
@@ -616,7 +640,7 @@ void model_do_undo(uint64_t id, struct elapse__queue_lease lease)
     bool was_shadow = job->state == ELAPSE__QUEUE_SHADOW;
     job = model_change(job);
     if (was_shadow) {
-        job->state = ELAPSE__QUEUE_FREE;
+        end_shadow(job, model.drops);
         return;
     }
     undo_lease(job);
@@ -721,7 +745,8 @@ bool model_do_closed(unsigned connection)
         if (!model_is_held_by(job, connection))
             continue;
         is_free &= job->state == ELAPSE__QUEUE_SHADOW;
-        model_change(job)->state = ELAPSE__QUEUE_FREE;
+        change_apart(&job, false);
+        end_shadow(job, model.drops);
     }
     return is_free;
 }
@@ -736,6 +761,7 @@ void model_do_take(unsigned tubes, unsigned connection, const struct elapse__que
         return;
     }
     if (job == NULL || handed->id != job->id) {
+        model_judge_limits(handed->id);
         model_violate("job %llu is handed out instead of %llu", (unsigned long long)handed->id,
                       job == NULL ? 0ULL : (unsigned long long)job->id);
         return;
@@ -760,4 +786,5 @@ void model_do_take(unsigned tubes, unsigned connection, const struct elapse__que
     job->reported = job->missed;
     job->missed = 0;
     job->expiry = MODEL_NEVER;
+    model_note_hand_out(&job->put);
 }

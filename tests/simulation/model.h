@@ -20,6 +20,7 @@
 #define ELAPSE_TESTS_MODEL_H
 
 #include "../../src/queue/queue.h"
+#include "../../src/queue/tubes.h"
 
 enum { MODEL_TUBES = 3, MODEL_KEYS = 5, MODEL_TOKENS = 8, MODEL_BODY_MAX = 4096 };
 /* An arrival at a key of a tube has one of the first tokens, and each key has its own. */
@@ -60,6 +61,8 @@ struct model_job {
     int64_t occurrence;
     uint32_t missed, reported, failures, attempts;
     bool handed_out, handed_out_before, begun, replayed;
+    bool keeps_place;   /* SHADOW: it was cancelled under a limit, and a start does not end it */
+    bool may_lack_key;  /* SHADOW: cleaning may have left its key out */
     bool is_damaged;    /* its body; cleaning leaves it out */
     int32_t error;      /* the number of the last one; 0: none */
     bool error_is_open; /* the file of its text was damaged */
@@ -82,6 +85,27 @@ enum { MODEL_PAUSES = 256 };
 
 struct model_pauses {
     struct model_pause versions[MODEL_PAUSES];
+    unsigned count;
+};
+
+/* A rate of a tube, or of its groups. */
+struct model_rate {
+    uint64_t number; /* of the command that set it */
+    int64_t since;   /* t, when it was set, or the process started */
+    bool is_exact;   /* it began after a rest, in this life */
+};
+
+/* What one LIMIT did. */
+struct model_limit {
+    uint64_t seq;
+    struct elapse__queue_limits limits;
+    struct model_rate rate, group_rate;
+};
+
+enum { MODEL_LIMITS = 256 };
+
+struct model_limits {
+    struct model_limit versions[MODEL_LIMITS];
     unsigned count;
 };
 
@@ -112,6 +136,8 @@ struct model {
     } tokens[MODEL_ALL_TOKENS][16];
     unsigned token_counts[MODEL_ALL_TOKENS];
     struct model_pauses pauses[MODEL_TUBES];
+    struct model_limits limits[MODEL_TUBES];
+    bool drops; /* the journal has refused a group of the command that is judged */
     char violation[320];
 };
 
@@ -169,6 +195,19 @@ void model_do_pause(unsigned tube, int64_t delay, model_answer answer);
 
 /* Returns whether the model has room for another pause of the tube. */
 bool model_takes_pauses(unsigned tube);
+
+void model_do_limit(unsigned tube, const struct elapse__queue_limits *limits, model_answer answer);
+
+/* Returns whether the model has room for other limits of the tube. */
+bool model_takes_limits(unsigned tube);
+const struct elapse__queue_limits *model_limits_of(unsigned tube);
+bool model_has_slow_rate(unsigned tube);
+
+/* Returns whether a job of these tubes (a bit each) is ready that no pause holds. */
+bool model_has_ready(unsigned tubes);
+
+/* Returns whether the reply of a hand-out waits until the hand-out is on the disk. */
+bool model_writes_hand_out(const struct model_put *put);
 
 enum model_verb { MODEL_ACK, MODEL_NACK, MODEL_NACK_IN, MODEL_EXTEND, MODEL_BURY };
 /* `error` is what the worker told, and was taken; 0: nothing. */

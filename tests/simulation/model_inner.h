@@ -38,6 +38,36 @@ bool model_is_paused(unsigned tube);
 bool model_pause_fits(unsigned tube, uint64_t cut, int64_t left);
 void model_adopt_pause(unsigned tube, uint64_t cut, int64_t left);
 
+/* Returns whether a worker has the job, cancelled or not. */
+bool model_runs(const struct model_job *job);
+
+/* ---- limits ---- */
+
+/* Whether limits let a job run; MAY: the model does not know. */
+enum model_verdict { MODEL_MUST_NOT, MODEL_MAY, MODEL_MUST };
+
+void model_limits_begin(void);
+bool model_has_limits(unsigned tube);
+
+/* Returns whether a limit counts the jobs of the tube that run. */
+bool model_keeps_places(unsigned tube);
+
+/* Return whether the limits of a tube, and those of a group of it, let one more job run. */
+enum model_verdict model_tube_lets_run(unsigned tube);
+enum model_verdict model_group_lets_run(unsigned tube, unsigned group);
+
+/* Says which limit forbids that the job runs, if one does. */
+void model_judge_limits(uint64_t id);
+
+/* A job was handed out by the present command. */
+void model_note_hand_out(const struct model_put *put);
+void model_compare_limits(const struct elapse__queue *queue);
+
+/* Returns whether all tubes have the limits of a cut; and takes them over. Hand-outs of commands
+ * up to `least` are known to be on the disk. */
+bool model_limits_fit(const struct elapse__queue *queue, uint64_t cut);
+void model_adopt_limits(uint64_t least, uint64_t cut);
+
 /* Returns the job that must be handed out of these tubes (a bit each), or NULL: the job `id` if it
  * may be. */
 struct model_job *model_first_ready(unsigned tubes, uint64_t id);

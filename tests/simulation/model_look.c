@@ -56,26 +56,32 @@ static struct model_job *first_of_group(unsigned tube, unsigned group)
 }
 
 /* Returns the job that a tube hands out next. The model knows no turns: that may be the first job
- * of any group that has one of the least priority. If the job `id` may be, returns it; otherwise
- * the one that comes last. */
+ * of any group that has one of the least priority, among the groups that limits let run. If the job
+ * `id` may be, returns it; otherwise the one that comes last; NULL: the tube may have none. */
 static struct model_job *first_of_tube(unsigned tube, uint64_t id)
 {
     struct model_job *first[MODEL_GROUPS], *found = NULL;
     uint32_t least = UINT32_MAX;
+    bool must = false;
     for (unsigned group = 0; group < MODEL_GROUPS; group++) {
         first[group] = first_of_group(tube, group);
-        if (first[group] != NULL && first[group]->put.priority < least)
+        enum model_verdict verdict =
+            first[group] == NULL ? MODEL_MUST_NOT : model_group_lets_run(tube, group);
+        if (verdict == MODEL_MUST_NOT)
+            first[group] = NULL;
+        must |= verdict == MODEL_MUST;
+        if (verdict == MODEL_MUST && first[group]->put.priority < least)
             least = first[group]->put.priority;
     }
     for (unsigned group = 0; group < MODEL_GROUPS; group++) {
-        if (first[group] == NULL || first[group]->put.priority != least)
+        if (first[group] == NULL || first[group]->put.priority > least)
             continue;
         if (first[group]->id == id)
             return first[group];
         if (found == NULL || comes_before(found, first[group]))
             found = first[group];
     }
-    return found;
+    return must ? found : NULL;
 }
 
 struct model_job *model_first_ready(unsigned tubes, uint64_t id)
@@ -83,11 +89,25 @@ struct model_job *model_first_ready(unsigned tubes, uint64_t id)
     struct model_job *first = NULL;
     for (unsigned tube = 0; tube < MODEL_TUBES; tube++) {
         bool is_asked = (tubes >> tube & 1) != 0 && !model_is_paused(tube);
-        struct model_job *job = is_asked ? first_of_tube(tube, id) : NULL;
+        enum model_verdict verdict = is_asked ? model_tube_lets_run(tube) : MODEL_MUST_NOT;
+        struct model_job *job = verdict == MODEL_MUST_NOT ? NULL : first_of_tube(tube, id);
+        if (verdict == MODEL_MAY && job != NULL && job->id != id)
+            job = NULL;
         if (job != NULL && comes_before(job, first))
             first = job;
     }
     return first;
+}
+
+bool model_has_ready(unsigned tubes)
+{
+    for (unsigned i = 0; i < model.job_count; i++) {
+        const struct model_job *job = model_at(i);
+        if (job->state == ELAPSE__QUEUE_READY && (tubes >> job->put.tube & 1) != 0 &&
+            !model_is_paused(job->put.tube))
+            return true;
+    }
+    return false;
 }
 
 void model_read_drawn(struct elapse__queue *queue, struct elapse__queue_now now)
@@ -187,6 +207,7 @@ void model_compare(struct elapse__queue *queue, struct elapse__queue_now now)
     for (unsigned i = 0; i < model.job_count; i++)
         compare_job(queue, now, model_at(i));
     compare_keys(queue, now);
+    model_compare_limits(queue);
     if (elapse__queue_jobs(queue) != model_live())
         model_violate("there are %llu jobs, expected %u",
                       (unsigned long long)elapse__queue_jobs(queue), model_live());
@@ -255,6 +276,10 @@ static bool error_fits(const struct model_job *job, const struct model_found *fo
 /* Returns whether what was found is this version; `found` is NULL if there is no job. */
 static bool is_version(const struct model_job *job, const struct model_found *found)
 {
+    bool keeps_place = job->state == ELAPSE__QUEUE_SHADOW && job->keeps_place;
+    if (keeps_place || (found != NULL && found->view.state == ELAPSE__QUEUE_SHADOW))
+        return keeps_place && found != NULL && found->view.state == ELAPSE__QUEUE_SHADOW &&
+               lease_fits(job, &found->view);
     if (!model_is_live(job))
         return found == NULL;
     if (found == NULL || !matches(job, &found->view) || !waits_fits(job, &found->view) ||
@@ -308,6 +333,7 @@ static int64_t pause_left(struct elapse__queue *queue, struct elapse__queue_now 
 
 /* What was found after a start. */
 struct seen {
+    const struct elapse__queue *queue;
     const struct model_found *jobs;
     unsigned count;
     int64_t pauses[MODEL_TUBES];
@@ -320,6 +346,8 @@ static bool cut_fits(uint64_t cut, const struct seen *seen, uint64_t *wrong)
     for (unsigned tube = 0; tube < MODEL_TUBES; tube++)
         if (!model_pause_fits(tube, cut, seen->pauses[tube]))
             return false;
+    if (!model_limits_fit(seen->queue, cut))
+        return false;
     for (unsigned i = 0; i < model.job_count; i++) {
         uint64_t id = model.jobs[i].versions[0].id;
         if (version_at(&model.jobs[i], cut, found_of(seen->jobs, seen->count, id)) == NULL) {
@@ -337,10 +365,16 @@ static void adopt(struct model_job *job, const struct model_found *found)
     job->error_is_open = found != NULL && found->error_is_lost;
     job->connection = 0;
     job->apart = job->unwritten = false;
-    if (job->state == ELAPSE__QUEUE_SHADOW)
+    if (job->state == ELAPSE__QUEUE_SHADOW && !job->keeps_place)
         job->state = ELAPSE__QUEUE_FREE;
     if (job->state == ELAPSE__QUEUE_FREE)
         return;
+    if (job->state == ELAPSE__QUEUE_SHADOW) {
+        job->may_lack_key = job->begun = true;
+        job->end_is_open |= model.offset_count > 1;
+        job->lease_end = job->lease_written = model.t + (int64_t)found->view.left_ms;
+        return;
+    }
     if (job->state == ELAPSE__QUEUE_READY)
         job->state = ELAPSE__QUEUE_DELAYED;
     job->expiry = MODEL_NEVER;
@@ -415,7 +449,7 @@ void model_recover(struct elapse__queue *queue, struct elapse__queue_now now, ui
                    const struct model_found *found, unsigned count)
 {
     uint64_t wrong = 0, most = model.seq;
-    struct seen seen = {found, count, {0}};
+    struct seen seen = {queue, found, count, {0}};
     for (unsigned tube = 0; tube < MODEL_TUBES; tube++)
         seen.pauses[tube] = pause_left(queue, now, tube);
     if (least < model.certain)
@@ -429,6 +463,10 @@ void model_recover(struct elapse__queue *queue, struct elapse__queue_now now, ui
         }
     }
     while (!cut_fits(most, &seen, &wrong)) {
+        if (most == least && wrong == 0 && !model_limits_fit(queue, most)) {
+            model_violate("after a start the tubes have other limits");
+            return;
+        }
         if (most == least && wrong == 0) {
             model_violate("after a start the tubes are paused for %lld, %lld and %lld ms",
                           (long long)seen.pauses[0], (long long)seen.pauses[1],
@@ -449,6 +487,7 @@ void model_recover(struct elapse__queue *queue, struct elapse__queue_now now, ui
     model.seq++;
     for (unsigned tube = 0; tube < MODEL_TUBES; tube++)
         model_adopt_pause(tube, most, seen.pauses[tube]);
+    model_adopt_limits(lowest, most);
     go_back(most, found, count);
     cut_tokens(lowest, most);
     model.certain = model.life_start = model.seq;

@@ -53,7 +53,7 @@ void model_do_pause(unsigned tube, int64_t delay, model_answer answer)
     if (answer.result == ELAPSE__QUEUE_REFUSED)
         return;
     /* A tube whose pause has just ended may still be known. */
-    bool must_be_known = has_job(tube) || model_is_paused(tube);
+    bool must_be_known = has_job(tube) || model_is_paused(tube) || model_has_limits(tube);
     if (answer.result == ELAPSE__QUEUE_GONE && !must_be_known)
         return;
     if (answer.result != ELAPSE__QUEUE_OK) {

@@ -265,6 +265,17 @@ static void look(uint64_t least)
         read_found(&found[i], &memory[i]);
         read_error(&found[i], &errors[i]);
     }
+    uint32_t jobs = count;
+    /* The list leaves out jobs that were cancelled, and keep a place under a limit. */
+    for (unsigned i = 0; i < model.job_count; i++) {
+        struct elapse__queue_view view;
+        if (elapse__queue_look_up_id(process.engine.jobs, process_now(), model_at(i)->id, &view) !=
+            ELAPSE__QUEUE_RUNNING)
+            continue;
+        if (count == FOUND_MAX)
+            abort();
+        found[count++] = (struct model_found){.view = view};
+    }
     unsigned broken = elapse__queue_check(process.engine.jobs);
     if (broken != 0)
         model_violate("invariant %u of the queue is broken after a start", broken);
@@ -273,7 +284,7 @@ static void look(uint64_t least)
     process.greatest_life = process.engine.life;
     if (model.violation[0] == '\0')
         model_recover(process.engine.jobs, process_now(), least, found, count);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < jobs; i++) {
         free(memory[i]);
         free(errors[i]);
     }

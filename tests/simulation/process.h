@@ -39,7 +39,8 @@ extern struct process process;
 
 extern struct process_totals {
     uint64_t runs, crashes, in_recovery, opens, commands, replies, full, damages, refused_damages,
-        groups, arrivals, gathered, transactions, outages, unread, put_aside, rested, buried;
+        groups, arrivals, gathered, transactions, limits, held, outages, unread, put_aside, rested,
+        buried;
 } * process_totals;
 
 struct elapse__queue_now process_now(void);

@@ -32,7 +32,9 @@ static struct habits begin_run(uint64_t seed)
     sim_disk_begin(random_next(&random));
     model_begin();
     /* Where all jobs have one size, records begin again where those of an earlier life did. */
-    clients_begin(random_one_in(&random, 3) ? 8 * (1 + (uint32_t)random_below(&random, 6)) : 0);
+    uint32_t body_size =
+        random_one_in(&random, 3) ? 8 * (1 + (uint32_t)random_below(&random, 6)) : 0;
+    clients_begin(body_size, random_one_in(&random, 2));
     process = (struct process){
         .booted_at = model.t,
         .capacity = random_one_in(&random, 2) ? 0 : (7 + random_below(&random, 10)) << 14,
@@ -87,6 +89,7 @@ static void crash(struct random_source *random, unsigned depth)
 static void stop(void)
 {
     process_set_faults(false, false, false);
+    elapse__queue_stop(process.engine.jobs, process_now());
     elapse__journal_stop(process.engine.journal);
     /* A lane that has nothing to do may have given the other one a group. */
     for (unsigned rests = 0; rests < 3 && !process_ended(); rests++) {
@@ -321,7 +324,8 @@ static void print_totals(void)
     const struct process_totals *totals = process_totals;
     (void)printf("%llu runs: %llu crashes, %llu more during recovery, %llu starts; %llu commands, "
                  "%llu replies, %llu groups, %llu refused by a full disk; %llu arrivals, %llu "
-                 "gathered, %llu transactions; %llu damaged, %llu of "
+                 "gathered, %llu transactions; %llu limits, %llu times all ready jobs were held; "
+                 "%llu damaged, %llu of "
                  "them refused, %llu jobs buried; %llu times the disk could not read: %llu "
                  "hand-outs in vain, %llu "
                  "jobs put aside, %llu rests\n",
@@ -330,7 +334,8 @@ static void print_totals(void)
                  (unsigned long long)totals->commands, (unsigned long long)totals->replies,
                  (unsigned long long)totals->groups, (unsigned long long)totals->full,
                  (unsigned long long)totals->arrivals, (unsigned long long)totals->gathered,
-                 (unsigned long long)totals->transactions, (unsigned long long)totals->damages,
+                 (unsigned long long)totals->transactions, (unsigned long long)totals->limits,
+                 (unsigned long long)totals->held, (unsigned long long)totals->damages,
                  (unsigned long long)totals->refused_damages, (unsigned long long)totals->buried,
                  (unsigned long long)totals->outages, (unsigned long long)totals->unread,
                  (unsigned long long)totals->put_aside, (unsigned long long)totals->rested);

@@ -129,6 +129,39 @@ mutant pause_is_not_written src/queue/pause.c \
     '    if (queue->options.old_records{+ || tube->record->position == 0+}) {
         elapse__queue_tube_record_settle(queue, tube);'
 
+# ---- limits ----
+
+mutant reply_of_a_limited_tube_before_its_lease src/engine/hand_out.c \
+    'if ([-handed[i].is_limited-]{+handed[i].is_limited && engine->life == 0+})'
+mutant a_start_frees_the_place_of_a_cancelled_job src/queue/cancel.c \
+    'if (state == ELAPSE__QUEUE_RESERVED &&
+        [-elapse__queue_is_limited(elapse__queue_tube_of(queue, entry))-]{+false+}) {'
+mutant cleaning_frees_the_place_of_a_cancelled_job src/queue/clean.c \
+    '!elapse__queue_has_record(entry)[-)-]{+ ||
+        elapse__queue_state_of(entry) == ELAPSE__QUEUE_SHADOW)+}
+        return ELAPSE__QUEUE_OK;'
+mutant a_bucket_is_full_after_a_start src/queue/limit.c \
+    '    else
+        [-elapse__queue_bucket_empty(&record->bucket, &rate, elapse__queue_present(queue, false))-]{+(void)rate+};'
+mutant a_hand_out_does_not_write_a_slow_bucket src/queue/reserve.c \
+    '    if ([-writes_bucket-]{+false+})
+        elapse__queue_write_tube'
+mutant a_hand_out_does_not_write_the_bucket_of_its_group src/queue/reserve.c \
+    '    if ([-writes_group-]{+false+})
+        elapse__queue_write_group_next'
+mutant a_reply_does_not_wait_for_the_bucket_of_its_group src/queue/reserve.c \
+    'elapse__queue_is_limited(tube) || writes_bucket[- || writes_group-],'
+mutant cleaning_drops_the_bucket_of_a_group src/queue/clean.c \
+    'if (group == NULL || [-!elapse__queue_is_group_next(queue, group, position)-]{+true+})'
+mutant a_group_runs_without_a_token_after_a_start src/queue/group_record.c \
+    'if (rate.count == 0 || [-elapse__queue_rate_is_slow(&rate)-]{+true+})
+            continue;'
+mutant a_retry_is_overtaken src/queue/tables.h \
+    'return group->running[- + group->retries-] > 0 ? 0 : 1;'
+mutant a_group_does_not_come_back src/queue/state.c \
+    '[-    elapse__queue_turns_stand(queue, tube, entry);
+-]    queue->freed++;'
+
 # ---- errors ----
 
 mutant error_is_lost_behind_the_copy_of_its_put src/queue/replay.c \
