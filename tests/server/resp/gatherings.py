@@ -36,6 +36,7 @@ class Place:
         self.ended = 0
         self.again = 0
         self.is_over = False
+        self.fault = None  # what went wrong in a worker
 
     def serve(self, port):
         with self.changed:
@@ -48,13 +49,27 @@ class Place:
             self.again += again
             self.changed.notify_all()
 
+    def fail(self, fault):
+        with self.changed:
+            self.fault = fault
+            self.changed.notify_all()
+
+    def check(self):
+        """Ends the test if a worker has failed: the others may end the pieces without it."""
+        if self.fault is not None:
+            raise self.fault
+
     def wait_for(self, ended):
         with self.changed:
-            assert self.changed.wait_for(lambda: self.ended >= ended, serving.PATIENCE_S), "the pieces do not go on"
+            going = self.changed.wait_for(lambda: self.ended >= ended or self.fault, serving.PATIENCE_S)
+            self.check()
+            assert going, "the pieces do not go on"
 
     def connect(self):
         with self.changed:
             self.changed.wait_for(lambda: self.port is not None or self.is_over, serving.PATIENCE_S)
+            if self.port is None:
+                raise EOFError("there is no server now")
             return serving.Connection(self.port)
 
 
@@ -101,8 +116,11 @@ class Worker(threading.Thread):
                 with self.place.connect() as client:
                     while not self.place.is_over:
                         self.work(client)
-            except (EOFError, OSError, TypeError):
+            except (EOFError, OSError):
                 continue
+            except Exception as fault:
+                self.place.fail(fault)
+                raise
 
 
 def scatter(place):
@@ -132,6 +150,7 @@ def gather(place):
     with place.connect() as client:
         # Delayed, ready and reserved: the buried ones were lost.
         while any(client.ask("STATS", "pieces")[1:6:2]):
+            place.check()
             client.ask("RESERVE", "nowhere", "WAIT", "20ms")
         whole = [(gathering, 0) for gathering in range(GATHERINGS) if not lost_of(gathering)]
         late = [(gathering, lost_of(gathering)) for gathering in range(GATHERINGS) if lost_of(gathering)]
@@ -140,6 +159,7 @@ def gather(place):
             assert client.ask("RESCHEDULE", "sum", gathering, "IN", "500ms") == "rescheduled"
         found = []
         while len(found) < len(late):
+            place.check()
             client.ask("RESERVE", "nowhere", "WAIT", "20ms")
             found += take(client)
         assert sorted(found) == late, found
@@ -183,6 +203,7 @@ def main():
                 worker.join()
     print(f"{whole} gatherings were whole, {late} came at their time-out; {GATHERINGS * PIECES} pieces, "
           f"{place.again} transactions stopped by their lease, {KILLS} kills")
+    place.check()
     assert place.again > 0
     return 0
 
