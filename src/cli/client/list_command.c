@@ -367,7 +367,7 @@ static enum exit_status run(void *context, const struct command_line *line)
     if (status != STATUS_OK)
         return status;
     if (!list->has_columns)
-        (void)columns_read(&list->columns, list->recurring ? recurring_columns : list_columns);
+        columns_set(&list->columns, list->recurring ? recurring_columns : list_columns);
     if (list->body > 0 && !body_column && !list->has_columns)
         columns_add_body(&list->columns);
     if (body_column && list->body == 0)
@@ -427,19 +427,25 @@ static const struct command_help find_help = {
                "  elapse find 4711\n",
 };
 
-static enum exit_status find(void *context, const struct command_line *line)
+/* Lists by a verb that has one argument; `missing` is the message if it is not there. */
+static enum exit_status list_subject(struct list *list, const struct command_line *line,
+                                     const char *verb, const char *missing, const char *columns)
 {
-    struct list *list = context;
     enum exit_status status = options_check_count(line, 1);
 
     if (status != STATUS_OK)
         return status;
     if (line->argument_count == 0)
-        return usage_error("a key is missing");
-    list->verb = "FIND";
+        return usage_error("%s", missing);
+    list->verb = verb;
     list->subject = line->arguments[0];
-    (void)columns_read(&list->columns, find_columns);
+    columns_set(&list->columns, columns);
     return start(list);
+}
+
+static enum exit_status find(void *context, const struct command_line *line)
+{
+    return list_subject(context, line, "FIND", "a key is missing", find_columns);
 }
 
 enum exit_status find_command(int argc, char **argv)
@@ -461,17 +467,7 @@ static const struct command_help groups_help = {
 
 static enum exit_status groups(void *context, const struct command_line *line)
 {
-    struct list *list = context;
-    enum exit_status status = options_check_count(line, 1);
-
-    if (status != STATUS_OK)
-        return status;
-    if (line->argument_count == 0)
-        return usage_error("a tube is missing");
-    list->verb = "GROUPS";
-    list->subject = line->arguments[0];
-    columns_set(&list->columns, group_columns);
-    return start(list);
+    return list_subject(context, line, "GROUPS", "a tube is missing", group_columns);
 }
 
 enum exit_status groups_command(int argc, char **argv)
