@@ -17,8 +17,9 @@
 # and calls `run_mutants LIST NAME...`. Where that does not fit, a runner defines these by itself:
 #
 #     prepare                   compiles the tests into $work, and builds all of . into $work/sound
-#     build TREE OUT FILE       compiles what FILE of TREE affects (`objects_of`), and links it into
-#                               OUT; FILE is `everything` where nothing is planted
+#     build TREE OUT FILE       compiles what FILE of TREE affects (`objects_of`) into OUT; FILE is
+#                               `everything` where nothing is planted
+#     link OUT PROGRAM          links a program of tests before it is tried for the first time
 #     notice OUT TREE FILE ...  runs the tests; prints which one notices the fault, nothing if none
 #                               does, and a line that begins with FAILED if a hang or such says
 #                               nothing of the fault. The rest are what the list says behind
@@ -140,16 +141,20 @@ prepare()
     build . "$work/sound" everything
 }
 
+# A mutant is noticed by one program or a few, so a program is linked only when it is tried: to link all
+# of them took most of the time of a mutant.
 build()
 {
-    local objects program own
-    objects_of "$@" || return
-    for program in "${!programs[@]}"; do
-        # shellcheck disable=SC2206 # words
-        own=(${programs[$program]})
-        own=("${own[@]/#/$work/tests/}")
-        "$compiler" "${own[@]/%/.o}" "${objects[@]}" "${libraries[@]}" -pthread -o "$2/$program" || return
-    done
+    objects_of "$@"
+}
+
+# link OUT PROGRAM: links one program of tests with the objects of the last build.
+link()
+{
+    local own
+    read -ra own <<<"${programs[$2]}"
+    own=("${own[@]/#/$work/tests/}")
+    "$compiler" "${own[@]/%/.o}" "${objects[@]}" "${libraries[@]}" -pthread -o "$1/$2"
 }
 
 notice()
@@ -163,6 +168,10 @@ notice_by()
 {
     local out=$1 said=$1/said test own status endless=()
     for test in "${@:2}"; do
+        if [[ ! -e $out/$test ]] && ! link "$out" "$test" 2>"$said"; then
+            echo "FAILED: does not link: $(tail -n 1 "$said")"
+            return
+        fi
         read -ra own <<<"${arguments[$test]-}"
         status=0
         watched "$hangs_after" "$out/$test" "${own[@]}" >"$said" 2>&1 || status=$?

@@ -395,3 +395,5 @@ mutant dropped_errors_of_a_transaction_are_written src/queue/transact.c \
 -]    return elapse__queue_begin'
 mutant busy_journal_drops_the_errors_of_a_transaction src/queue/transact.c \
     'if (error == 0[- || error == EAGAIN-])'
+mutant half_an_exec_is_replayed src/queue/write.c \
+    'return queue->transaction != NULL ? [-0-]{+(queue->sink->end(queue->sink), (uint64_t)queue->sink->begin(queue->sink, 600, ELAPSE__RECORD_FOR_GROWTH))+} : queue->sink->end'

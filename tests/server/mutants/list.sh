@@ -125,8 +125,6 @@ mutant default_has_the_place_of_another_tube src/server/beanstalkd/tubes.c \
 mutant half_an_exec_by_a_refusal_in_the_middle src/queue/write.c \
     'if ([-queue->transaction != NULL-]{+false+})
         return true;'
-mutant half_an_exec_is_replayed src/queue/write.c \
-    'return queue->transaction != NULL ? [-0-]{+(queue->sink->end(queue->sink), (uint64_t)queue->sink->begin(queue->sink, 600, ELAPSE__RECORD_FOR_GROWTH))+} : queue->sink->end'
 mutant leased_is_not_looked_at_by_exec src/queue/transact.c \
     '[-!elapse__queue_is_leased_by(queue, queue->now, &change->held.holder)-]{+queue == NULL+}'
 mutant reply_waits_for_an_empty_group src/engine/jobs.c \
