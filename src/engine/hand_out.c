@@ -20,6 +20,16 @@ bool elapse__engine_may_reply(const struct elapse__engine *engine, uint64_t gate
     return elapse__journal_durable(engine->journal) >= gate;
 }
 
+/* Returns the result as the caller sees it. The queue knows only that the journal took no record.
+ * The journal refuses also if it has no memory for the record. */
+static enum elapse__queue_result result_of(const struct elapse__engine *engine,
+                                           const struct elapse__queue_answer *answer)
+{
+    bool lacks_memory = answer->result == ELAPSE__QUEUE_REFUSED && engine->refused == ENOMEM;
+
+    return lacks_memory ? ELAPSE__QUEUE_NO_MEMORY : answer->result;
+}
+
 bool elapse__engine_run(struct elapse__engine *engine, elapse__engine_command *command,
                         const void *arguments, struct elapse__queue_answer *answer)
 {
@@ -29,6 +39,7 @@ bool elapse__engine_run(struct elapse__engine *engine, elapse__engine_command *c
     *answer = command(engine->jobs, elapse__engine_present(engine), arguments);
     if (answer->result == ELAPSE__QUEUE_REFUSED && engine->refused == EAGAIN)
         return false;
+    answer->result = result_of(engine, answer);
     ELAPSE__ASSERT_THAT(answer->position, <=, engine->last_position);
     answer->position = engine->last_position;
     return true;
@@ -100,7 +111,7 @@ bool elapse__engine_take_many(struct elapse__engine *engine,
     uint64_t groups_before = engine->groups;
     engine->refused = 0;
     struct elapse__queue_answer answer = take_readable(engine, reserve, handed, count);
-    *result = answer.result;
+    *result = result_of(engine, &answer);
     ELAPSE__ASSERT(answer.result == ELAPSE__QUEUE_OK || *count == 0);
     ELAPSE__ASSERT_THAT(engine->groups - groups_before, >=,
                         *count); /* each lease has its own group */
@@ -141,7 +152,7 @@ bool elapse__engine_take_id(struct elapse__engine *engine, uint64_t id,
     engine->refused = 0;
     struct elapse__queue_answer answer = elapse__queue_reserve_id(
         engine->jobs, elapse__engine_present(engine), id, connection, false, handed);
-    *result = answer.result;
+    *result = result_of(engine, &answer);
     bool is_excepted = answer.result == ELAPSE__QUEUE_OK && !handed->is_limited;
     *gate = is_excepted ? before : engine->last_position;
     ELAPSE__ASSERT(answer.result != ELAPSE__QUEUE_OK || engine->last_position > before);

@@ -81,4 +81,27 @@ TEST(without_memory_commands_fail_and_the_store_goes_on)
     elapse__regions = &elapse__regions_linux;
 }
 
+/* The journal takes memory of its own for the body. If it gets none, the answer names memory, and
+ * not a full disk. */
+TEST(a_body_without_memory_is_refused_for_want_of_memory)
+{
+    static const char body[(1 << 20) + 1];
+    struct elapse_queue_options options;
+    struct elapse_queue *opened;
+    struct elapse_put put = {.tube = "tube", .body = body, .body_bytes = sizeof body};
+
+    elapse__regions = &counting;
+    elapse_queue_options_init(&options);
+    options.durability = ELAPSE_DURABILITY_MEMORY;
+    options.body_bytes_max = sizeof body;
+    assert_int_equal(elapse_queue_open(NULL, &options, &opened, NULL), ELAPSE_OK);
+    is_exhausted = true;
+    assert_int_equal(elapse_queue_put(opened, &put, NULL), ELAPSE_ERROR_MEMORY);
+    is_exhausted = false;
+    assert_int_equal(elapse_queue_put(opened, &put, NULL), ELAPSE_OK);
+    assert_int_equal(elapse_queue_close(opened), ELAPSE_OK);
+    assert_int_equal(mapped, 0);
+    elapse__regions = &elapse__regions_linux;
+}
+
 TEST_MAIN("regions")
