@@ -14,15 +14,16 @@
  *      | ID        | integer                   | string               |                         |
  *      | NUMBER    | integer                   | number               | the sum                 |
  *      | MOMENT    | milliseconds since 1970   | number, name_ms      |                         |
- *           | INSTANT   | MOMENT, or null           | the same, or null    | | | DUE       |
- * MOMENT, or null: none     | the same, or null    |                         | | LEFT      |
- * DURATION, or null         | the same, or null    |                         | | DURATION  |
- * milliseconds              | number, name_ms      | the greatest            | | YES_OR_NO |
- * boolean                   | boolean              | yes if one says yes     | | TEXT      | bytes
- * | string               |                         | | NAME      | bytes, or null if empty   |
- * string or null       |                         | | LEASE     | text, or null             | string
- * or null       |                         | | STATE     | text                      | string | | |
- * REASON    | text, or null: not buried | string or null       |                         |
+ *      | INSTANT   | MOMENT, or null           | the same, or null    |                         |
+ *      | DUE       | MOMENT, or null: none     | the same, or null    |                         |
+ *      | LEFT      | DURATION, or null         | the same, or null    |                         |
+ *      | DURATION  | milliseconds              | number, name_ms      | the greatest            |
+ *      | YES_OR_NO | boolean                   | boolean              | yes if one says yes     |
+ *      | TEXT      | bytes                     | string               |                         |
+ *      | NAME      | bytes, or null if empty   | string or null       | the first that has one  |
+ *      | LEASE     | text, or null             | string or null       |                         |
+ *      | STATE     | text                      | string               |                         |
+ *      | REASON    | text, or null: not buried | string or null       |                         |
  */
 #ifndef ELAPSE__PROTOCOL_REPLY_FIELDS_H
 #define ELAPSE__PROTOCOL_REPLY_FIELDS_H
@@ -107,7 +108,8 @@ enum {
     X(held,          "held",       NUMBER)    \
     X(running,       "running",    NUMBER)    \
     X(pause_left_ms, "pause_left", DURATION)  \
-    X(overdue_ms,    "overdue",    DURATION)
+    X(overdue_ms,    "overdue",    DURATION)  \
+    X(held_by,       "held_by",    NAME)
 
 /* The jobs of the server or of one tube, at the beginning of STATS, which is a map: X(field, name, kind). The fields are those of struct elapse__queue_statistics. */
 #define ELAPSE__JOBS_STATISTICS(X)                    \
@@ -134,7 +136,8 @@ enum {
     X(pause_left_ms, "pause_left", DURATION)    \
     X(groups,        "groups",     NUMBER)      \
     X(held,          "held",       NUMBER)      \
-    X(running,       "running",    NUMBER)
+    X(running,       "running",    NUMBER)      \
+    X(held_by,       "held_by",    NAME)
 
 /* What LIMIT of a tube shows, a map: X(field, name, kind): fields of struct elapse__queue_limits. A
  * number of 0, or a no, is null there: it does not limit. */
@@ -170,12 +173,16 @@ enum {
     X(late_max_ms, "late_max",   DURATION)
 
 /* A group in GROUPS, which is a map: X(field, name, kind). The fields are those of struct elapse__queue_group_view. */
-#define ELAPSE__GROUP_FIELDS(X)         \
-    X(name,    "group",   NAME)         \
-    X(delayed, "delayed", NUMBER)       \
-    X(ready,   "ready",   NUMBER)       \
-    X(running, "running", NUMBER)       \
-    X(buried,  "buried",  NUMBER)
+#define ELAPSE__GROUP_FIELDS(X)            \
+    X(name,         "group",     NAME)     \
+    X(delayed,      "delayed",   NUMBER)   \
+    X(ready,        "ready",     NUMBER)   \
+    X(running,      "running",   NUMBER)   \
+    X(buried,       "buried",    NUMBER)   \
+    X(held,         "held",      NUMBER)   \
+    X(held_by,      "held_by",   NAME)     \
+    X(held_left_ms, "held_left", DURATION) \
+    X(overdue_ms,   "overdue",   DURATION)
 
 /* The figures of the server, which STATS without a tube has after the jobs. The fields are those of struct elapse__server_statistics. */
 #define ELAPSE__SERVER_STATISTICS(X)                          \

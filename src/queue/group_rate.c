@@ -129,6 +129,23 @@ uint64_t elapse__queue_group_tokens(const struct elapse__queue *queue,
                : elapse__queue_bucket_tokens(&bucket, &rate, elapse__queue_present(queue, false));
 }
 
+uint64_t elapse__queue_group_token_left_ms(const struct elapse__queue *queue,
+                                           const struct elapse__queue_tube *tube,
+                                           const struct elapse__queue_group *group,
+                                           struct elapse__queue_now now)
+{
+    const struct elapse_timer *alarm = NULL;
+    if (elapse__queue_group_rate_of(tube).count == 0)
+        return 0;
+    if (group->bucket == 0)
+        alarm = &tube->record->opening.timer;
+    else if (elapse__queue_bucket_of(queue, group)->is_empty)
+        alarm = &elapse__queue_bucket_of(queue, group)->alarm.timer;
+    if (alarm == NULL || !elapse_timer_pending(alarm))
+        return 0;
+    return elapse__queue_left(queue, now, elapse_timer_deadline(alarm));
+}
+
 bool elapse__queue_group_rate_reserve(struct elapse__queue *queue,
                                       const struct elapse__queue_tube *tube,
                                       const struct elapse__queue_group *group)

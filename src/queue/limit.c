@@ -10,6 +10,8 @@
  */
 #include "tables.h"
 
+#include <string.h>
+
 /* Starts the alarm of the bucket if it has no token. */
 static void set_alarm(struct elapse__queue *queue, struct elapse__queue_tube *tube)
 {
@@ -20,21 +22,60 @@ static void set_alarm(struct elapse__queue *queue, struct elapse__queue_tube *tu
         elapse_wheel_start(&queue->clocks.alarms, &record->token.timer, next);
 }
 
-uint64_t elapse__queue_held_at(const struct elapse__queue_tube *tube, uint64_t tick)
+/* How many ready jobs of a tube may run, and the name of the limit that lets no more run. */
+struct allowed {
+    uint64_t jobs;
+    const char *by; /* "": none, or a new limit has not come to all groups yet */
+};
+
+static void allow_at_most(struct allowed *allowed, uint64_t jobs, const char *by)
+{
+    if (jobs < allowed->jobs)
+        *allowed = (struct allowed){jobs, by};
+}
+
+/* Returns the name of the limit of each group. If there are several, the groups tell which. */
+static const char *group_limit(const struct elapse__queue_settings *settings)
+{
+    bool places = settings->group_concurrency != 0;
+    bool rate = settings->group_rate_count != 0;
+    bool order = settings->group_order != 0;
+    if ((rate && places) || (order && (rate || places)))
+        return "groups";
+    if (order)
+        return "group_order";
+    return rate ? "group_rate" : "group_concurrency";
+}
+
+static struct allowed allowed_at(const struct elapse__queue_tube *tube, uint64_t tick)
 {
     const struct elapse__queue_tube_record *record = tube->record;
     struct elapse__queue_rate rate = elapse__queue_settings_rate(&record->settings);
-    uint64_t ready = tube->counts[ELAPSE__QUEUE_READY];
-    uint64_t may_run = elapse__queue_places(tube);
-    uint64_t in_groups = tube->turns == NULL ? ready : tube->ready.count + tube->turns->may_run;
-    may_run = in_groups < may_run ? in_groups : may_run;
-    if (elapse_timer_pending(&record->token.timer) || elapse__queue_is_moving(tube)) {
-        may_run = 0;
-    } else if (rate.count != 0) {
-        uint64_t tokens = elapse__queue_bucket_tokens(&record->bucket, &rate, tick);
-        may_run = tokens < may_run ? tokens : may_run;
-    }
-    return ready > may_run ? ready - may_run : 0;
+    struct allowed allowed = {tube->counts[ELAPSE__QUEUE_READY], ""};
+    uint64_t in_groups =
+        tube->turns == NULL ? allowed.jobs : tube->ready.count + tube->turns->may_run;
+    if (in_groups < allowed.jobs)
+        allowed = (struct allowed){in_groups, group_limit(&record->settings)};
+    allow_at_most(&allowed, elapse__queue_places(tube), "concurrency");
+    if (elapse_timer_pending(&record->token.timer))
+        allow_at_most(&allowed, 0, "rate");
+    else if (rate.count != 0)
+        allow_at_most(&allowed, elapse__queue_bucket_tokens(&record->bucket, &rate, tick), "rate");
+    if (elapse__queue_is_moving(tube))
+        allow_at_most(&allowed, 0, "");
+    return allowed;
+}
+
+uint64_t elapse__queue_held_at(const struct elapse__queue_tube *tube, uint64_t tick)
+{
+    return tube->counts[ELAPSE__QUEUE_READY] - allowed_at(tube, tick).jobs;
+}
+
+struct elapse__queue_text elapse__queue_held_by(const struct elapse__queue_tube *tube,
+                                                uint64_t tick)
+{
+    const char *by = allowed_at(tube, tick).by;
+    return (struct elapse__queue_text){by, strlen(by)};
 }
 
 void elapse__queue_count_held(struct elapse__queue *queue, struct elapse__queue_tube *tube)

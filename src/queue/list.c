@@ -1,4 +1,7 @@
 #include "commands.h"
+
+#include <string.h>
+
 #include "tubes.h"
 
 /* A filter with its texts looked up. */
@@ -113,8 +116,29 @@ struct elapse__queue_answer elapse__queue_cancel_all(struct elapse__queue *queue
     return answer;
 }
 
-bool elapse__queue_groups(const struct elapse__queue *queue, struct elapse__queue_text name,
-                          uint32_t *cursor, uint32_t *most, struct elapse__queue_group_view *view)
+/* Stores what the limits of each group hold back, and by which limit. */
+static void fill_held(const struct elapse__queue *queue, struct elapse__queue_now now,
+                      const struct elapse__queue_tube *tube,
+                      const struct elapse__queue_group *group,
+                      struct elapse__queue_group_view *view)
+{
+    const char *by = elapse__queue_is_ordered(tube) ? "group_order" : "group_concurrency";
+    ELAPSE__ASSERT_THAT(group->may_run, <=, group->ready);
+    view->held = group->ready - group->may_run;
+    view->overdue_ms = elapse__queue_group_overdue_ms(queue, tube, group, now);
+    if (view->held == 0 || elapse__queue_is_moving(tube))
+        return;
+    uint64_t places = elapse__queue_group_places(tube, group);
+    if (places > 0 && elapse__queue_group_tokens(queue, tube, group) < places) {
+        by = "group_rate";
+        view->held_left_ms = elapse__queue_group_token_left_ms(queue, tube, group, now);
+    }
+    view->held_by = (struct elapse__queue_text){by, strlen(by)};
+}
+
+bool elapse__queue_groups(const struct elapse__queue *queue, struct elapse__queue_now now,
+                          struct elapse__queue_text name, uint32_t *cursor, uint32_t *most,
+                          struct elapse__queue_group_view *view)
 {
     const struct elapse__queue_tube *tube = elapse__queue_tube_find(queue, name);
     for (; tube != NULL && tube->turns != NULL && *most > 0; --*most) {
@@ -133,6 +157,7 @@ bool elapse__queue_groups(const struct elapse__queue *queue, struct elapse__queu
             .running = group->running,
             .buried = group->buried,
         };
+        fill_held(queue, now, tube, group, view);
         return true;
     }
     if (*most > 0)

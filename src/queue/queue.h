@@ -745,10 +745,10 @@ struct elapse__queue_statistics {
     uint64_t buried_dropped;   /* by a limit of their tube */
     uint64_t missed, failures; /* occurrences */
     uint64_t pauses;
-    uint64_t groups, held, running; /* of one tube. held: ready jobs without a place */
-    uint64_t pause_ms;              /* the length of the pause that runs */
-    uint64_t pause_left_ms;         /* what is left of that pause */
-    uint64_t overdue_ms;            /* how long the oldest ready job of one tube has been due */
+    uint64_t groups, held, running;    /* of one tube. held: ready jobs without a place */
+    struct elapse__queue_text held_by; /* of one tube: the limit that holds them; tables.h */
+    uint64_t pause_ms, pause_left_ms;  /* of the pause that runs: its length, and what is left */
+    uint64_t overdue_ms;               /* how long the oldest ready job of one tube has been due */
 };
 
 /* Return the statistics of all tubes together, and of one tube: OK, or GONE. */

@@ -294,6 +294,12 @@ bool elapse__queue_turns_let_run(const struct elapse__queue *queue,
 void elapse__queue_turns_place(struct elapse__queue *queue, struct elapse__queue_tube *tube,
                                struct elapse__queue_group *group);
 
+/* Returns for how long the first ready job of a group has been due; 0: there is none. */
+uint64_t elapse__queue_group_overdue_ms(const struct elapse__queue *queue,
+                                        const struct elapse__queue_tube *tube,
+                                        const struct elapse__queue_group *group,
+                                        struct elapse__queue_now now);
+
 /* Returns whether some groups of the tube still stand where an earlier limit put them. */
 static inline bool elapse__queue_is_moving(const struct elapse__queue_tube *tube)
 {
@@ -353,6 +359,12 @@ static inline uint64_t elapse__queue_group_lets_run(const struct elapse__queue *
     uint64_t tokens = places == 0 ? 0 : elapse__queue_group_tokens(queue, tube, group);
     return tokens < places ? tokens : places;
 }
+
+/* Returns how long it is until the bucket of a group has a token again; 0: it has one. */
+uint64_t elapse__queue_group_token_left_ms(const struct elapse__queue *queue,
+                                           const struct elapse__queue_tube *tube,
+                                           const struct elapse__queue_group *group,
+                                           struct elapse__queue_now now);
 
 /* Makes room for the bucket that a hand-out of the group fills. Returns false if there is no
  * memory. */
@@ -483,6 +495,12 @@ static inline bool elapse__queue_may_hand_out(const struct elapse__queue_tube *t
 
 /* Returns how many ready jobs of the tube its limits hold back at a tick of the boot-time clock. */
 uint64_t elapse__queue_held_at(const struct elapse__queue_tube *tube, uint64_t tick);
+
+/* Returns the name of the limit that holds them back, as LIMIT has it: of several, the one that
+ * lets the fewest jobs run. "groups": a limit of each group, of which the tube has several. Empty:
+ * nothing is held back, or a new limit has not come to all groups yet. */
+struct elapse__queue_text elapse__queue_held_by(const struct elapse__queue_tube *tube,
+                                                uint64_t tick);
 
 /* Returns the item of the job that leaves the tube first. Requires that the tube has a ready job.
  */

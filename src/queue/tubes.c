@@ -269,8 +269,11 @@ enum elapse__queue_result elapse__queue_tube_statistics(const struct elapse__que
         return ELAPSE__QUEUE_GONE;
     *statistics = tube->totals;
     count_states(statistics, tube);
-    if (tube->record != NULL)
-        statistics->held = elapse__queue_held_at(tube, elapse__queue_boot_tick(now.boot_ms));
+    if (tube->record != NULL) {
+        uint64_t tick = elapse__queue_boot_tick(now.boot_ms);
+        statistics->held = elapse__queue_held_at(tube, tick);
+        statistics->held_by = elapse__queue_held_by(tube, tick);
+    }
     statistics->overdue_ms = elapse__queue_longest_wait_ms(tube, now);
     if (elapse__queue_paused(tube)) {
         statistics->pause_ms = tube->record->settings.pause_ms;

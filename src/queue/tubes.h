@@ -11,12 +11,17 @@
 struct elapse__queue_group_view {
     struct elapse__queue_text name;           /* valid until the next call */
     uint32_t delayed, ready, running, buried; /* a worker has those that run, cancelled or not */
+    uint32_t held;                     /* of those that are ready, by the limits of each group */
+    struct elapse__queue_text held_by; /* the limit that holds them, as LIMIT names it; or empty */
+    uint64_t held_left_ms;             /* until the rate lets one run; 0: not the rate holds them */
+    uint64_t overdue_ms;               /* for how long the first ready job has been due */
 };
 
 /* Looks for a group of a tube as elapse__queue_tubes looks for tubes. Returns whether one was
  * found, and stores it in `*view`. */
-bool elapse__queue_groups(const struct elapse__queue *queue, struct elapse__queue_text name,
-                          uint32_t *cursor, uint32_t *most, struct elapse__queue_group_view *view);
+bool elapse__queue_groups(const struct elapse__queue *queue, struct elapse__queue_now now,
+                          struct elapse__queue_text name, uint32_t *cursor, uint32_t *most,
+                          struct elapse__queue_group_view *view);
 
 /* Sets the limits of a tube, all at once; those that are 0 do not limit. Makes the tube if there is
  * none. Returns OK, or an error. */

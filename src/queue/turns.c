@@ -207,6 +207,21 @@ struct elapse__queue_heap_item elapse__queue_first_of_turns(const struct elapse_
     return first_of_group(queue, tube, number == 0 ? NULL : elapse__queue_group_at(queue, number));
 }
 
+uint64_t elapse__queue_group_overdue_ms(const struct elapse__queue *queue,
+                                        const struct elapse__queue_tube *tube,
+                                        const struct elapse__queue_group *group,
+                                        struct elapse__queue_now now)
+{
+    if (group->ready == 0)
+        return 0;
+    const struct elapse__queue_entry *entry =
+        elapse__queue_entry_at(&queue->jobs, first_of_group(queue, tube, group).entry);
+    uint64_t present = elapse__queue_by_wall(entry) ? elapse__queue_wall_tick(now.wall_ms)
+                                                    : elapse__queue_boot_tick(now.boot_ms);
+    uint64_t due = entry->timer.deadline;
+    return present > due ? present - due : 0;
+}
+
 /* Counts anew how many ready jobs of a group may run. Returns whether any may. NULL: the jobs
  * without a group. */
 static bool count_may_run(const struct elapse__queue *queue, struct elapse__queue_tube *tube,

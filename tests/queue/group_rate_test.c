@@ -52,7 +52,7 @@ static uint32_t groups_listed(struct fixture *f)
 {
     struct elapse__queue_group_view view;
     uint32_t cursor = 0, most = UINT32_MAX, listed = 0;
-    while (elapse__queue_groups(f->queue, text("t"), &cursor, &most, &view))
+    while (elapse__queue_groups(f->queue, f->now, text("t"), &cursor, &most, &view))
         listed++;
     return listed;
 }

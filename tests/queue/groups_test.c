@@ -235,15 +235,15 @@ QUEUE_TEST(groups_are_listed_with_their_jobs)
     assert_int_equal(handed.id, cancelled);
     elapse__queue_cancel_id(f->queue, f->now, cancelled);
     put_in(f, "");
-    assert_true(elapse__queue_groups(f->queue, text("t"), &cursor, &most, &view));
+    assert_true(elapse__queue_groups(f->queue, f->now, text("t"), &cursor, &most, &view));
     assert_memory_equal(view.name.bytes, "a", 1);
     assert_int_equal(view.delayed, 1);
     assert_int_equal(view.ready, 0);
     assert_int_equal(view.running, 2);
     assert_int_equal(view.buried, 0);
-    assert_false(elapse__queue_groups(f->queue, text("t"), &cursor, &most, &view));
+    assert_false(elapse__queue_groups(f->queue, f->now, text("t"), &cursor, &most, &view));
     assert_int_equal(cursor, 0);
-    assert_false(elapse__queue_groups(f->queue, text("none"), &cursor, &most, &view));
+    assert_false(elapse__queue_groups(f->queue, f->now, text("none"), &cursor, &most, &view));
 }
 
 QUEUE_TEST(jobs_of_groups_are_found_by_their_tube)

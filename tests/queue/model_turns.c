@@ -188,7 +188,7 @@ void compare_groups(const struct model *m, int tube, struct elapse__queue_text n
 {
     uint32_t cursor = 0, most = UINT32_MAX, found = 0;
     struct elapse__queue_group_view view;
-    while (elapse__queue_groups(m->queue, name, &cursor, &most, &view)) {
+    while (elapse__queue_groups(m->queue, m->now, name, &cursor, &most, &view)) {
         struct elapse__queue_group_view plain = {0};
         int group = view.name.size == 1 && *(const char *)view.name.bytes == 'x' ? 1 : 2;
         for (size_t i = 0; i < JOBS; i++) {
@@ -205,6 +205,8 @@ void compare_groups(const struct model *m, int tube, struct elapse__queue_text n
         SAME(view.ready, plain.ready);
         SAME(view.buried, plain.buried);
         SAME(view.running, plain.running);
+        SAME(view.held <= view.ready, true);
+        SAME(view.held_by.size > 0 && view.held == 0, false);
         SAME(view.delayed + view.ready + view.buried + view.running > 0, true);
         found |= 1U << group;
     }

@@ -26,7 +26,7 @@ enum { PAGE_JOBS = 1000, BODY_BYTES = 60, BODY_BYTES_MAX = 1024 };
 static const char list_columns[] = "id,state,due,left,attempts,key,tag,group,error";
 static const char recurring_columns[] = "id,tube,state,due,left,missed,failures,key,tag,error";
 static const char find_columns[] = "id,tube,state,due,left,attempts";
-static const char group_columns[] = "group,delayed,ready,running,buried";
+static const char group_columns[] = "group,delayed,ready,running,buried,held,held_by,overdue";
 
 struct list {
     struct client *client;
@@ -41,6 +41,7 @@ struct list {
     bool newest;
     bool soonest;
     bool recurring;
+    bool held; /* groups that a limit holds back */
     bool watch;
     uint64_t interval_ns;
     bool lacks_job;  /* the server could not read some job */
@@ -81,6 +82,8 @@ static void fill_request(struct list *list, const char *cursor)
         request_add_text(request, list->order);
     if (list->recurring && list->subject != NULL)
         request_add_text(request, "RECURRING");
+    if (list->held)
+        request_add_text(request, "HELD");
     client_add_option(list->client, "TAG", list->tag);
     client_add_option(list->client, "CURSOR", cursor);
     request_add_text(request, "COUNT");
@@ -459,10 +462,12 @@ enum exit_status find_command(int argc, char **argv)
 
 static const struct command_help groups_help = {
     .usage = "Usage: elapse groups TUBE [OPTION]...\n",
-    .purpose = "Lists the groups of a tube that have jobs, in no order, and how many of their jobs "
-               "are\ndelayed, ready, running with a worker, and buried.\n",
+    .purpose =
+        "Lists the groups of a tube that have jobs, in no order, and how many of their jobs are\n"
+        "delayed, ready, running with a worker, and buried; how many of the ready ones a limit of\n"
+        "each group holds back, by which limit, and for how long the first one has been due.\n",
     .example = "Example:\n"
-               "  elapse groups mails\n",
+               "  elapse groups mails --held\n",
 };
 
 static enum exit_status groups(void *context, const struct command_line *line)
@@ -473,7 +478,8 @@ static enum exit_status groups(void *context, const struct command_line *line)
 enum exit_status groups_command(int argc, char **argv)
 {
     struct list list = {.client = client_new()};
-    struct command_option table[3 + CLIENT_OPTION_COUNT] = {
+    struct command_option table[4 + CLIENT_OPTION_COUNT] = {
+        option_flag("held", &list.held, "only those that a limit holds back"),
         option_number("limit", "COUNT", &list.limit, 1, UINT32_MAX,
                       "at most so many; all of them without it"),
         client_json_option(list.client)};

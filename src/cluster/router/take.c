@@ -297,9 +297,9 @@ static bool find_whole_tube(const struct call *call, uint32_t *partition)
 static enum elapse__router_taken take_page(const struct call *call)
 {
     static const struct elapse__wire_resp_option options[] = {
-        {"CURSOR", 1}, {"STATE", 1},   {"TAG", 1},     {"COUNT", 1},
-        {"KEYS", 0},   {"BODY", 1},    {"SOONEST", 0}, {"NEWEST", 0},
-        {"PREFIX", 1}, {"TROUBLE", 0}, {"COUNTS", 0},  {"RECURRING", 0}};
+        {"CURSOR", 1}, {"STATE", 1},     {"TAG", 1},    {"COUNT", 1},  {"KEYS", 0},
+        {"BODY", 1},   {"SOONEST", 0},   {"NEWEST", 0}, {"PREFIX", 1}, {"TROUBLE", 0},
+        {"COUNTS", 0}, {"RECURRING", 0}, {"HELD", 0}};
     enum { OPTIONS = sizeof options / sizeof *options };
     uint32_t partitions = call->client->router->options.partitions;
     uint32_t places[OPTIONS];

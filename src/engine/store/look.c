@@ -375,8 +375,8 @@ bool elapse_queue_groups(struct elapse_queue *queue, const char *tube, uint64_t 
         uint32_t most = TUBES_SLICE;
         if (elapse__store_enter(queue) != ELAPSE_OK)
             return false;
-        is_found = elapse__queue_groups(queue->engine.jobs, elapse__store_text(tube), &place, &most,
-                                        &view);
+        is_found = elapse__queue_groups(queue->engine.jobs, elapse__store_now(),
+                                        elapse__store_text(tube), &place, &most, &view);
         *group = (struct elapse_job_group){.delayed = view.delayed,
                                            .ready = view.ready,
                                            .running = view.running,

@@ -50,6 +50,9 @@ static void write_tube(struct elapse__json *json, int64_t now_ms,
     elapse__json_bytes_member(json, "name", tube->name, tube->name_size);
     write_states(json, &tube->counts);
     elapse__json_unsigned_member(json, "held", tube->counts.held);
+    if (tube->counts.held_by.size > 0)
+        elapse__json_bytes_member(json, "held_by", tube->counts.held_by.bytes,
+                                  tube->counts.held_by.size);
     elapse__json_name(json, "paused_until_ms");
     if (tube->counts.pause_left_ms == 0)
         elapse__json_null(json);

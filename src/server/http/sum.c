@@ -15,6 +15,7 @@ static uint64_t greater(uint64_t one, uint64_t other)
 #define ADD_NUMBER(field)      sum->field += more->field;
 #define ADD_DURATION(field)    sum->field = greater(sum->field, more->field);
 #define ADD_YES_OR_NO(field)   sum->field |= more->field;
+#define ADD_NAME(field)        sum->field = sum->field.size > 0 ? sum->field : more->field;
 #define ADD(field, name, kind) ADD_##kind(field)
 
 void elapse__http_add_counts(struct elapse__queue_statistics *sum,

@@ -401,6 +401,7 @@ static bool build_tube(struct elapse__building *building)
 static bool build_groups(struct elapse__building *building)
 {
     return elapse__build_word(building, "GROUPS") && elapse__build_path_name(building) &&
+           add_flag(building, "HELD", "held") &&
            elapse__build_option(building, "CURSOR", "cursor") && elapse__build_count(building);
 }
 

@@ -84,7 +84,7 @@ static const struct elapse__resp_command commands[] = {
     {"RESET", elapse__resp_reset, 1, ALWAYS, ELAPSE__VERB_OTHER, "connection", "",
      "Makes the connection as it was at its beginning"},
     {"GROUPS", elapse__resp_groups, -2, ELAPSE__RESP_READS, ELAPSE__VERB_LIST, "look",
-     "tube [CURSOR cursor] [COUNT count]", "Lists groups of a tube"},
+     "tube [HELD] [CURSOR cursor] [COUNT count]", "Lists groups of a tube"},
     {"CANCEL", elapse__resp_cancel, -3, CHANGES, ELAPSE__VERB_CANCEL, "jobs", "tube key [key ...]",
      "Cancels jobs by their keys"},
     {"ARRIVE", elapse__resp_arrive, -3, CHANGES, ELAPSE__VERB_ARRIVE, "jobs",

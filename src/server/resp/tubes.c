@@ -33,9 +33,9 @@ static void reply_counts(const struct elapse__resp_call *call, struct elapse__qu
                          const struct elapse__queue_statistics *from)
 {
     enum { PAIRS = 1 + ELAPSE__TUBE_COUNTS(ELAPSE__RESP_COUNT_ROW) };
-    struct elapse__wire_resp_writer head =
-        elapse__resp_begin(call->connection, call->session->resp3,
-                           name.size + (size_t)(3 * PAIRS + 2) * ELAPSE__WIRE_RESP_FRAME_MAX);
+    struct elapse__wire_resp_writer head = elapse__resp_begin(
+        call->connection, call->session->resp3,
+        name.size + from->held_by.size + (size_t)(3 * PAIRS + 2) * ELAPSE__WIRE_RESP_FRAME_MAX);
     struct elapse__wire_resp_writer *writer = &head;
 
     elapse__wire_resp_write_map(writer, PAIRS);
@@ -110,9 +110,9 @@ static void reply_group(const struct elapse__resp_call *call,
                         const struct elapse__queue_group_view *from)
 {
     enum { PAIRS = ELAPSE__GROUP_FIELDS(ELAPSE__RESP_COUNT_ROW) };
-    struct elapse__wire_resp_writer head =
-        elapse__resp_begin(call->connection, call->session->resp3,
-                           from->name.size + (3 * PAIRS + 2) * ELAPSE__WIRE_RESP_FRAME_MAX);
+    struct elapse__wire_resp_writer head = elapse__resp_begin(
+        call->connection, call->session->resp3,
+        from->name.size + from->held_by.size + (3 * PAIRS + 2) * ELAPSE__WIRE_RESP_FRAME_MAX);
     struct elapse__wire_resp_writer *writer = &head;
 
     elapse__wire_resp_write_map(writer, PAIRS);
@@ -122,21 +122,24 @@ static void reply_group(const struct elapse__resp_call *call,
 
 enum elapse__session_step elapse__resp_groups(const struct elapse__resp_call *call)
 {
-    static const struct elapse__wire_resp_option options[] = {{"CURSOR", 1}, {"COUNT", 1}};
+    static const struct elapse__wire_resp_option options[] = {
+        {"CURSOR", 1}, {"COUNT", 1}, {"HELD", 0}};
     struct elapse__queue_group_view view;
-    uint32_t places[2];
+    uint32_t places[3];
     uint32_t cursor = 0;
     uint32_t count = ELAPSE__RESP_LIST_COUNT;
     uint32_t listed = 0;
     uint32_t most = PLACES;
 
-    if (!elapse__resp_find_options(call, 2, options, 2, places) ||
+    if (!elapse__resp_find_options(call, 2, options, 3, places) ||
         !elapse__resp_read_page(call, places[0], places[1], &cursor, &count) ||
         !elapse__resp_begin_page(call))
         return ELAPSE__STEP_RAN;
     do {
-        if (elapse__queue_groups(elapse__session_queue(call->connection),
-                                 elapse__resp_text(call->arguments[1]), &cursor, &most, &view)) {
+        bool is_found = elapse__queue_groups(
+            elapse__session_queue(call->connection), elapse__session_now(call->connection),
+            elapse__resp_text(call->arguments[1]), &cursor, &most, &view);
+        if (is_found && (places[2] == 0 || view.held > 0)) {
             reply_group(call, &view);
             listed++;
         }

@@ -256,13 +256,22 @@ class Jobs(ClientTest):
         self.done("put", "u", "x")
         self.json_of("reserve", "t")
         zero = {"delayed": 0, "ready": 0, "running": 0, "buried": 0}
-        self.assertEqual(sorted(self.json_of("groups", "t"), key=lambda group: group["group"]),
+        free = {"held": 0, "held_by": None, "held_left": 0}
+        groups = sorted(self.json_of("groups", "t"), key=lambda group: group["group"])
+        self.assertEqual([group.pop("overdue") >= 0 for group in groups], [True, True])
+        zero |= free
+        self.assertEqual(groups,
                          [zero | {"group": "amy", "ready": 1, "running": 1},
                           zero | {"group": "bob", "ready": 1, "delayed": 1}])
         table = self.done("groups", "t").splitlines()
-        self.assertRegex(table[0], r"^GROUP +DELAYED +READY +RUNNING +BURIED$")
+        self.assertRegex(table[0], r"^GROUP +DELAYED +READY +RUNNING +BURIED +HELD +HELD BY +OVERDUE$")
         self.assertEqual(len(self.json_of("groups", "t", "--limit", "1")), 1)
         self.assertEqual(self.done("groups", "u").splitlines(), [table[0]])
+        self.assertEqual(self.json_of("groups", "t", "--held"), [])
+        self.done("limit", "t", "--group-concurrency", "1")
+        self.assertRegex(self.done("groups", "t", "--held").splitlines()[1], r"^amy +0 +1 +1 +0 +1 +group_concurrency +\S")
+        self.assertEqual([group["held"] for group in self.json_of("groups", "t", "--held")], [1])
+        self.assertEqual(self.json_of("stats", "t")[0]["held_by"], "group_concurrency")
         self.fails(GONE, "there is no such tube: 'v'", "groups", "v")
         self.assert_usage_error("elapse groups", "groups", says=["a tube is missing"])
 

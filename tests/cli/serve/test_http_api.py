@@ -377,12 +377,22 @@ class Operations(HttpTest):
         self.put(group="b", **{"in": "1h"})
         page = self.get("/api/v1/tubes/a/groups?count=1")
         rest = self.get(f"/api/v1/tubes/a/groups?cursor={page['cursor']}")
+        free = {"held": 0, "held_by": None, "held_left_ms": 0, "overdue_ms": 0}
         self.assertEqual(page["groups"] + rest["groups"],
-                         [{"group": "a", "delayed": 0, "ready": 0, "running": 2, "buried": 0},
-                          {"group": "b", "delayed": 1, "ready": 0, "running": 1, "buried": 0}])
+                         [{"group": "a", "delayed": 0, "ready": 0, "running": 2, "buried": 0, **free},
+                          {"group": "b", "delayed": 1, "ready": 0, "running": 1, "buried": 0, **free}])
         self.assertEqual(rest["cursor"], None)
         self.assertEqual(self.get("/api/v1/tubes/a")["groups"], 2)
         self.assertEqual(self.get("/api/v1/tubes/none/groups"), {"groups": [], "cursor": None})
+        self.post("limit", tube="a", group_rate=1, group_rate_per="1h")
+        for group in ("c", "c", "b"):
+            self.put(group=group)
+        self.assertEqual(len(self.post("reserve", tubes=["a"], count=3)["jobs"]), 2)
+        [held] = self.get("/api/v1/tubes/a/groups?held=true")["groups"]
+        self.assertEqual((held["group"], held["ready"], held["held"], held["held_by"]), ("c", 1, 1, "group_rate"))
+        self.assertTrue(0 < held["held_left_ms"] <= 3_600_000, held)
+        self.assertEqual(self.get("/api/v1/tubes/a")["held_by"], "group_rate")
+        self.assertEqual(len(self.get("/api/v1/tubes/a/groups?held=false")["groups"]), 3)
 
     def test_tubes(self):
         for tube in ("a", "b", "c"):

@@ -70,6 +70,16 @@ def states(window, running, client):
     yield "who works"
     go("#/recurring", "#recurring-text", "1 job")
     yield "what recurs"
+    client.ask("LIMIT", "mails", "GROUPORDER")
+    for _ in range(2):
+        client.ask("PUT", "mails", "hello", "GROUP", "ann")
+    go("#/tubes/mails", "#held-text", "1 group is held back")
+    yield "what limits hold back"
+    window.run("[...document.querySelectorAll('#tube-actions button')].find((one) => one.textContent === 'Limit').click()")
+    window.wait_for_text("#limit-dialog", "Limit tube mails?")
+    yield "limits"
+    window.driver.get(running.address)
+    window.wait_for_text("#connection", "Live")
     window.find("#open-put").click()
     yield "putting a job"
 

@@ -732,6 +732,36 @@ class Live(PageTest):
         self.go("recurring/nothing")
         self.window.wait_for_text("#recurring-text", "No job recurs")
 
+    def test_shows_what_limits_hold_back(self):
+        running, client = self.start()
+        client.ask("LIMIT", "mails", "GROUPRATE", "1", "PER", "1h")
+        for group, many in (("ann", 4), ("bob", 2), ("b\u202edr", 3), (b"\xff", 2), ("free", 1)):
+            for _ in range(many):
+                client.ask("PUT", "mails", "hello", "GROUP", group)
+        client.ask("PUT", "mails", "hello")
+        client.ask("RESERVE", "mails", "COUNT", "5")
+        self.window.open(running.address)
+        self.window.wait(lambda: "7 held back by GROUPRATE" in self.window.text("#tube-rows tr"), "the note of the tube")
+        self.go("tubes/mails")
+        self.window.wait_for_text("#held-text", "4 groups are held back.")
+        self.assertIn("7 held back by GROUPRATE", self.window.text("#held-text"))
+        rows = self.window.run("return [...document.querySelectorAll('#held-rows tr')].map((row) => [...row.cells].map((cell) => cell.textContent.replaceAll('\u00a0', ' ')))")
+        self.assertEqual([row[0:4] for row in rows[0:2]], [["ann", "3 jobs", "GROUPRATE", "1"], ["b\\u{202e}dr", "2 jobs", "GROUPRATE", "1"]])
+        self.assertEqual({row[0] for row in rows[2:]}, {"bob", "base64: /w=="})
+        self.assertRegex(rows[0][5], "in (1 h|59 min)")
+        # One after another: nobody knows when the one that runs ends.
+        client.ask("LIMIT", "mails", "GROUPORDER")
+        self.window.wait_for_text("#held-rows", "GROUPORDER")
+        self.assertIn("when one ends", self.window.text("#held-rows"))
+        self.window.find("#held-rows a").click()
+        self.window.wait_for_text("#list-text", "5 jobs shown")
+        # A limit of the whole tube holds no group.
+        client.ask("LIMIT", "mails", "CONCURRENCY", "1")
+        self.window.wait_for_text("#held-text", "held back by CONCURRENCY")
+        self.window.wait(lambda: not self.window.find("#held-table").is_displayed(), "no groups")
+        client.ask("LIMIT", "mails", "NONE")
+        self.window.wait(lambda: not self.window.find("#held").is_displayed(), "nothing is held back")
+
     def test_limits_a_tube(self):
         running, client = self.start()
         client.ask("PUT", "mails", "hello")

@@ -177,6 +177,23 @@ RESP_TEST(kick)
     begins(&c, "KICKID x", "-ERR");
 }
 
+RESP_TEST(groups_that_a_limit_holds_back)
+{
+    says("LIMIT t GROUPRATE 1 PER 1m", "+ok|");
+    says("PUT t 1 GROUP a", "*2|:1|+scheduled|");
+    says("PUT t 2 GROUP b", "*2|:2|+scheduled|");
+    says("PUT t 3 GROUP b", "*2|:3|+scheduled|");
+    begins(&c, "RESERVE t COUNT 9", "*2|*8|:1|");
+    pass(20000);
+    says("GROUPS t HELD",
+         "*2|:0|*1|*18|$5|group|$1|b|$7|delayed|:0|$5|ready|:1|$7|running|:1|$6|buried|:0|"
+         "$4|held|:1|$7|held_by|$10|group_rate|$9|held_left|:40000|$7|overdue|:20000|");
+    begins(&c, "GROUPS t", "*2|:0|*2|");
+    says("GROUPS u HELD", "*2|:0|*0|");
+    says("LIMIT t NONE", "+ok|");
+    says("GROUPS t HELD", "*2|:0|*0|");
+}
+
 RESP_TEST(pause_tube)
 {
     says("PAUSE t 1h", "+gone|");

@@ -555,12 +555,13 @@ RESP_TEST(tubes_of_a_kind)
     says("TUBES PREFIX bu TROUBLE", "*2|:0|*1|$6|buried|");
     says("TUBES PREFIX ''", "*2|:0|*6|$5|quiet|$6|paused|$6|buried|$4|held|$4|busy|$5|ready|");
     says("TUBES PREFIX readyy", "*2|:0|*0|");
-    says("TUBES PREFIX held COUNTS",
-         "*2|:0|*1|*18|$4|tube|$4|held|$7|delayed|:0|$5|ready|:1|$8|reserved|:1|$6|buried|:0|"
-         "$4|held|:1|$7|running|:1|$10|pause_left|:0|$7|overdue|:10001|");
+    says(
+        "TUBES PREFIX held COUNTS",
+        "*2|:0|*1|*20|$4|tube|$4|held|$7|delayed|:0|$5|ready|:1|$8|reserved|:1|$6|buried|:0|"
+        "$4|held|:1|$7|running|:1|$10|pause_left|:0|$7|overdue|:10001|$7|held_by|$11|concurrency|");
     says("TUBES PREFIX paused COUNTS TROUBLE",
-         "*2|:0|*1|*18|$4|tube|$6|paused|$7|delayed|:1|$5|ready|:0|$8|reserved|:0|$6|buried|:0|"
-         "$4|held|:0|$7|running|:0|$10|pause_left|:3589999|$7|overdue|:0|");
+         "*2|:0|*1|*20|$4|tube|$6|paused|$7|delayed|:1|$5|ready|:0|$8|reserved|:0|$6|buried|:0|"
+         "$4|held|:0|$7|running|:0|$10|pause_left|:3589999|$7|overdue|:0|$7|held_by|$-1|");
 }
 
 RESP_TEST(clients)
@@ -632,12 +633,13 @@ RESP_TEST(statistics)
     says("PAUSE t 10s", "+ok|");
     pass(1000);
     says("STATS t",
-         "*42|$7|delayed|:1|$5|ready|:0|$8|reserved|:1|$6|buried|:0|"
+         "*44|$7|delayed|:1|$5|ready|:0|$8|reserved|:1|$6|buried|:0|"
          "$17|cancelled_running|:0|$9|total_put|:3|$10|total_done|:0|"
          "$14|total_timeouts|:0|$15|total_cancelled|:0|$14|total_replaced|:1|"
          "$13|total_expired|:0|$10|total_dead|:0|$20|total_buried_dropped|:0|$12|total_missed|:0|"
          "$14|total_failures|:0|$12|total_pauses|:1|$5|pause|:10000|"
-         "$10|pause_left|:9000|$6|groups|:0|$4|held|:0|$7|running|:1|");
+         "$10|pause_left|:9000|$6|groups|:0|$4|held|:0|$7|running|:1|"
+         "$7|held_by|$-1|");
     begins(&c, "STATS", "*68|$7|delayed|:1|$5|ready|:0|$8|reserved|:1|");
     shows("STATS", "$9|producers|:1|$7|workers|:1|$7|waiting|:0|");
     shows("STATS", "$8|draining|:0|");
@@ -659,9 +661,11 @@ RESP_TEST(groups_take_turns)
     shows("LOOKUPID 3", "$5|group|$1|b|");
     shows("STATS t", "$6|groups|:2|");
     says("GROUPS t COUNT 1",
-         "*2|:2|*1|*10|$5|group|$1|a|$7|delayed|:0|$5|ready|:1|$7|running|:1|$6|buried|:0|");
+         "*2|:2|*1|*18|$5|group|$1|a|$7|delayed|:0|$5|ready|:1|$7|running|:1|$6|buried|:0|"
+         "$4|held|:0|$7|held_by|$-1|$9|held_left|:0|$7|overdue|:0|");
     says("GROUPS t CURSOR 2",
-         "*2|:0|*1|*10|$5|group|$1|b|$7|delayed|:0|$5|ready|:0|$7|running|:1|$6|buried|:0|");
+         "*2|:0|*1|*18|$5|group|$1|b|$7|delayed|:0|$5|ready|:0|$7|running|:1|$6|buried|:0|"
+         "$4|held|:0|$7|held_by|$-1|$9|held_left|:0|$7|overdue|:0|");
     says("GROUPS u", "*2|:0|*0|");
     says("GROUPS t COUNT 0", "-ERR COUNT is 1 to 1000|");
 }

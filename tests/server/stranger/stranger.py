@@ -449,7 +449,9 @@ class Run:
             if job.group is not None:
                 it = wanted.setdefault(job.group, {"group": job.group, "delayed": 0, "ready": 0, "running": 0, "buried": 0})
                 it["running" if job.state == "reserved" else job.state] += 1
-        m.expect(found == [wanted[name] for name in sorted(wanted)], "GROUPS:", found, "instead of", wanted)
+        counts = [{name: each[name] for name in ("group", "delayed", "ready", "running", "buried")} for each in found]
+        m.expect(counts == [wanted[name] for name in sorted(wanted)], "GROUPS:", found, "instead of", wanted)
+        m.expect(all((each["held"], each["held_by"], each["held_left"]) == (0, None, 0) for each in found), "GROUPS: held", found)
 
     def counts(self, tube):
         m = self.model
@@ -461,6 +463,7 @@ class Run:
     def check_counts(self, tube, seen, pause_left):
         m, wanted = self.model, self.counts(tube)
         m.expect({name: seen[name] for name in wanted} == wanted, "counts of", tube, seen, "instead of", wanted)
+        m.expect(seen["held_by"] in ([None] if wanted["held"] == 0 else ["concurrency", "rate"]), "held_by:", tube, seen)
         left = max(0, m.tubes[tube].pause_end - m.now[1])
         m.expect(abs(seen[pause_left] - left) <= 200, "pause_left:", seen, left)
 
