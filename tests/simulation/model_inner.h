@@ -34,9 +34,12 @@ void model_enter_waiting(struct model_job *job, bool by_wall, int64_t due);
 void model_put_aside(uint64_t id, int64_t due);
 bool model_is_paused(unsigned tube);
 
-/* Return whether a pause with so much left is the one behind a cut; and take it over. */
+/* Returns whether a pause with so much left is the one behind a cut. */
 bool model_pause_fits(unsigned tube, uint64_t cut, int64_t left);
-void model_adopt_pause(unsigned tube, uint64_t cut, int64_t left);
+
+/* Takes over a pause with so much left after a start. Every cut from `lowest` to `most` may be the
+ * true one. */
+void model_adopt_pause(unsigned tube, uint64_t lowest, uint64_t most, int64_t left);
 
 /* Returns whether a worker has the job, cancelled or not. */
 bool model_runs(const struct model_job *job);

@@ -486,7 +486,7 @@ void model_recover(struct elapse__queue *queue, struct elapse__queue_now now, ui
             lowest = cut;
     model.seq++;
     for (unsigned tube = 0; tube < MODEL_TUBES; tube++)
-        model_adopt_pause(tube, most, seen.pauses[tube]);
+        model_adopt_pause(tube, lowest, most, seen.pauses[tube]);
     model_adopt_limits(lowest, most);
     go_back(most, found, count);
     cut_tokens(lowest, most);

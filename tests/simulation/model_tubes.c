@@ -83,9 +83,16 @@ bool model_pause_fits(unsigned tube, uint64_t cut, int64_t left)
     return left == (version.end > model.t ? version.end - model.t : 0);
 }
 
-void model_adopt_pause(unsigned tube, uint64_t cut, int64_t left)
+void model_adopt_pause(unsigned tube, uint64_t lowest, uint64_t most, int64_t left)
 {
-    struct model_pause version = version_at(tube, cut);
+    struct model_pause version = version_at(tube, most);
+    int64_t length = version.length;
+    /* Several versions may fit, such as a pause that is over and a PAUSE that ended it. If the wall
+     * clock is set back, the longest of them may come back. */
+    for (uint64_t cut = lowest; cut < most; cut++)
+        if (model_pause_fits(tube, cut, left) && version_at(tube, cut).length > length)
+            length = version_at(tube, cut).length;
+    version.length = length;
     version.seq = model.seq;
     version.end = model.t + left;
     version.is_open |= model.offset_count > 1;
