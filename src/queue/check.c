@@ -348,6 +348,9 @@ static unsigned check_tubes(struct checking *checking)
     uint64_t urgent = 0;
     uint64_t bytes = 0;
     uint64_t alarms = queue->buckets.count; /* each has its alarm */
+    alarms += elapse_timer_pending(&queue->pass_alarm.timer);
+    if (elapse_timer_pending(&queue->pass_alarm.timer) == elapse__ring_empty(&queue->moving))
+        return BROKEN_WHEELS;
     uint32_t cursor = 0;
     struct elapse__queue_text name;
     uint32_t most = UINT32_MAX;
@@ -363,7 +366,6 @@ static unsigned check_tubes(struct checking *checking)
         urgent += tube->urgent;
         bytes += tube->body_bytes;
         alarms += elapse__queue_paused(tube);
-        alarms += elapse__queue_is_moving(tube);
         alarms += tube->record != NULL && elapse_timer_pending(&tube->record->token.timer);
         alarms += tube->record != NULL && elapse_timer_pending(&tube->record->buried.timer);
         alarms += tube->record != NULL && elapse_timer_pending(&tube->record->opening.timer);

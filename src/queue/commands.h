@@ -88,23 +88,22 @@ static inline struct elapse__queue_entry *elapse__queue_named(const struct elaps
     return elapse__queue_entry_find(&queue->jobs, id);
 }
 
-/* pause.c: puts groups of a tube where a new limit of each group wants them, after the first call
- * stored 0 in turns->moved. Visits up to `*most` groups and other places, and takes the visits off.
- * Returns true when it is done; the news is told. Otherwise an alarm calls it again, and until then
- * the tube hands out nothing. Requires that no such alarm is pending, and that the tube is held. */
-bool elapse__queue_groups_move(struct elapse__queue *queue, struct elapse__queue_tube *tube,
-                               uint32_t *most);
+/* pass.c: begins to move the groups of a tube to where its limits want them, also while they are
+ * moved already. Until that is done the tube hands out nothing. Requires that the tube has
+ * settings. */
+void elapse__queue_groups_begin(struct elapse__queue *queue, struct elapse__queue_tube *tube);
 
-/* pause.c: begins to put the groups of a tube, also while they are moved already. Requires that the
- * tube has settings, or that the caller holds it. */
-void elapse__queue_groups_move_anew(struct elapse__queue *queue, struct elapse__queue_tube *tube,
-                                    uint32_t *most);
+/* pass.c: moves groups of all tubes where that has begun. Takes up to `*most` steps, and takes them
+ * off: a place of the table is one, and the end of a tube's move, which is told as news. An alarm
+ * goes on if that is not the end. Tubes may lose their settings, and end, by that. */
+void elapse__queue_groups_move(struct elapse__queue *queue, uint32_t *most);
 
-/* pause.c: after a start, a tube whose groups have an order hands out nothing until all is ready
+/* pass.c: after a start, a tube whose groups have an order hands out nothing until all is ready
  * that was due then: jobs become ready by their due times, and of a thousand at a time. The first
- * begins that; the second ends it when it is time. `most` is as in elapse__queue_groups_move. */
+ * begins that; the second ends it when it is time, and returns whether it has to be called again
+ * soon. `most` is as above; up to TURN_MAX tubes that begin to be moved come beside. */
 void elapse__queue_open_order(struct elapse__queue *queue);
-void elapse__queue_catch_up(struct elapse__queue *queue, uint32_t *most);
+bool elapse__queue_catch_up(struct elapse__queue *queue, uint32_t *most);
 
 /* lease.c: returns whether a worker holds this lease, of a job that was not cancelled. */
 bool elapse__queue_is_leased_by(struct elapse__queue *queue, struct elapse__queue_now now,

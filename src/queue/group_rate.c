@@ -13,6 +13,10 @@
  * writes. The buckets of all other rates are empty after each start, clean or not: `since_open` is
  * the bucket of a group that has none of its own. While it has no token, no job of a group is
  * handed out; the alarm `opening` ends that.
+ *
+ * A tube may get another rate. The rate comes to each group when the group is looked at, and if its
+ * tokens come slowly, too, the bucket is then written again. A TUBE has the number of the rate that
+ * it is by. So a bucket that the log still has from a rate before a fast one means nothing.
  */
 #include "group_rate.h"
 
@@ -48,7 +52,7 @@ struct elapse__queue_group_bucket *elapse__queue_bucket_make(struct elapse__queu
     *made = (struct elapse__queue_group_bucket){
         .alarm = {.kind = ELAPSE__QUEUE_ALARM_GROUP_TOKEN, .number = group->number},
         .bucket = bucket,
-        .rate = tube->record == NULL ? 0 : tube->record->group_rates,
+        .rate = tube->record == NULL ? 0 : tube->record->settings.group_rate_number,
     };
     tube->turns->buckets++;
     tube->turns->without_jobs += group->references == 0;
@@ -87,19 +91,24 @@ static struct elapse__queue_bucket bucket_by_rate(const struct elapse__queue *qu
                                                   const struct elapse__queue_group_bucket *bucket)
 {
     struct elapse__queue_rate rate = elapse__queue_group_rate_of(tube);
-    if (bucket->rate == tube->record->group_rates)
+    if (bucket->rate == tube->record->settings.group_rate_number)
         return bucket->bucket;
     return rate.count == 0 ? (struct elapse__queue_bucket){0}
                            : elapse__queue_bucket_renew(&bucket->bucket, &rate,
                                                         elapse__queue_present(queue, false));
 }
 
-void elapse__queue_bucket_follow(const struct elapse__queue *queue,
-                                 const struct elapse__queue_tube *tube,
+bool elapse__queue_bucket_follow(struct elapse__queue *queue, const struct elapse__queue_tube *tube,
                                  struct elapse__queue_group_bucket *bucket)
 {
+    struct elapse__queue_rate rate = elapse__queue_group_rate_of(tube);
+    if (bucket->rate == tube->record->settings.group_rate_number)
+        return false;
     bucket->bucket = bucket_by_rate(queue, tube, bucket);
-    bucket->rate = tube->record->group_rates;
+    bucket->rate = tube->record->settings.group_rate_number;
+    if (!elapse__queue_rate_is_slow(&rate))
+        elapse__queue_bucket_record_move(queue, bucket, 0, 0); /* group_rate_since voids it */
+    return true;
 }
 
 bool elapse__queue_bucket_is_full(const struct elapse__queue *queue,
@@ -122,7 +131,7 @@ uint64_t elapse__queue_group_tokens(const struct elapse__queue *queue,
     if (group->bucket != 0) {
         const struct elapse__queue_group_bucket *own = elapse__queue_bucket_of(queue, group);
         bucket = bucket_by_rate(queue, tube, own);
-        is_empty = own->is_empty && own->rate == tube->record->group_rates;
+        is_empty = own->is_empty && own->rate == tube->record->settings.group_rate_number;
     }
     return is_empty
                ? 0
@@ -163,20 +172,33 @@ void elapse__queue_group_take_token(struct elapse__queue *queue, struct elapse__
     struct elapse__queue_group_bucket *bucket =
         group->bucket != 0 ? elapse__queue_bucket_of(queue, group)
                            : elapse__queue_bucket_make(queue, group, tube->record->since_open);
-    elapse__queue_bucket_follow(queue, tube, bucket);
+    (void)elapse__queue_bucket_follow(queue, tube,
+                                      bucket); /* a slow one is written by the caller */
     elapse__queue_bucket_take(&bucket->bucket, &rate, elapse__queue_present(queue, false));
     elapse__queue_bucket_wait(queue, bucket, &rate);
+}
+
+/* Returns a number that no rate of the tube has had, greater than those before it. */
+static uint64_t draw_number(struct elapse__queue *queue,
+                            const struct elapse__queue_settings *settings)
+{
+    uint64_t number = ((uint64_t)(queue->life & INT32_MAX) << 32) + ++queue->group_rates;
+    return number > settings->group_rate_number ? number : settings->group_rate_number + 1;
 }
 
 void elapse__queue_set_group_rate(struct elapse__queue *queue, struct elapse__queue_tube *tube,
                                   const struct elapse__queue_rate *rate)
 {
     struct elapse__queue_tube_record *record = tube->record;
+    struct elapse__queue_rate old = elapse__queue_group_rate_of(tube);
     ELAPSE__ASSERT(elapse__queue_rate_fits(rate));
+    uint64_t number = rate->count == 0 ? 0 : draw_number(queue, &record->settings);
+    if (!elapse__queue_rate_is_slow(&old) || !elapse__queue_rate_is_slow(rate))
+        record->settings.group_rate_since = number;
+    record->settings.group_rate_number = number;
     record->settings.group_rate_count = rate->count;
     record->settings.group_rate_period_ms = rate->period_ms;
     record->settings.group_rate_burst = rate->burst;
-    record->group_rates++;
     (void)elapse_wheel_stop(&queue->clocks.alarms, &record->opening.timer);
     uint64_t present = elapse__queue_present(queue, false);
     record->since_open = rate->count == 0

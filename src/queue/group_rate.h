@@ -33,9 +33,10 @@ struct elapse__queue_group_bucket *elapse__queue_bucket_make(struct elapse__queu
  * group if it has no jobs. */
 void elapse__queue_bucket_end(struct elapse__queue *queue, struct elapse__queue_group *group);
 
-/* Brings the present rate of the tube to a bucket that an earlier rate filled. */
-void elapse__queue_bucket_follow(const struct elapse__queue *queue,
-                                 const struct elapse__queue_tube *tube,
+/* Brings the present rate of the tube to a bucket that an earlier rate filled. Returns whether it
+ * was one. A TUBE of such a bucket is forgotten, unless the tokens of the rate come slowly: then
+ * the caller is to write it again. */
+bool elapse__queue_bucket_follow(struct elapse__queue *queue, const struct elapse__queue_tube *tube,
                                  struct elapse__queue_group_bucket *bucket);
 
 /* Returns whether a bucket that follows the rate is full. */

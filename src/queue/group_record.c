@@ -4,6 +4,19 @@
  */
 #include "group_rate.h"
 
+/* Writes the bucket of a group by another rate than before. If the sink refuses, the log keeps the
+ * bucket of the earlier rate, which lets nothing run that this one does not. */
+static void write_again(struct elapse__queue *queue, struct elapse__queue_group *group)
+{
+    uint64_t bytes = elapse__record_bytes_max(ELAPSE__QUEUE_GROUP_NEXT_BYTES_MAX, 0);
+    ELAPSE__ASSERT(queue->open);
+    ELAPSE__ASSERT(queue->transaction == NULL);
+    if (queue->sink->begin(queue->sink, bytes, ELAPSE__RECORD_FOR_LEASE) != 0)
+        return;
+    elapse__queue_write_group_next(queue, group);
+    (void)queue->sink->end(queue->sink);
+}
+
 bool elapse__queue_group_rate_look(struct elapse__queue *queue, struct elapse__queue_group *group)
 {
     if (group->bucket == 0)
@@ -11,9 +24,11 @@ bool elapse__queue_group_rate_look(struct elapse__queue *queue, struct elapse__q
     struct elapse__queue_group_bucket *bucket = elapse__queue_bucket_of(queue, group);
     const struct elapse__queue_tube *tube = elapse__queue_tube_of_group(queue, group);
     struct elapse__queue_rate rate = elapse__queue_group_rate_of(tube);
-    elapse__queue_bucket_follow(queue, tube, bucket);
+    bool is_other = elapse__queue_bucket_follow(queue, tube, bucket);
     if (!elapse__queue_bucket_is_full(queue, bucket, &rate)) {
         elapse__queue_bucket_wait(queue, bucket, &rate);
+        if (is_other && elapse__queue_rate_is_slow(&rate))
+            write_again(queue, group);
         return true;
     }
     elapse__queue_bucket_end(queue, group);
@@ -38,6 +53,8 @@ void elapse__queue_write_group_next(struct elapse__queue *queue, struct elapse__
         .group = {group->name, group->name_size},
         .next_ms = next_ms > 0 ? (uint64_t)next_ms : 1,
         .next_part = next_ms > 0 ? bucket->bucket.part : 0,
+        .rate = bucket->rate,
+        .written_ms = wall_ms > 0 ? (uint64_t)wall_ms : 0,
     };
     struct elapse__record record = {
         .type = ELAPSE__RECORD_TUBE,
@@ -81,14 +98,16 @@ enum elapse__queue_result elapse__queue_group_next_replay(struct elapse__queue *
         group->bucket != 0 ? elapse__queue_bucket_of(queue, group)
                            : elapse__queue_bucket_make(queue, group, by_wall);
     bucket->bucket = by_wall;
+    bucket->rate = next.rate;
     elapse__queue_bucket_record_move(queue, bucket, position,
                                      (uint32_t)elapse__frame_bytes(record->fields_size, 0));
     return ELAPSE__QUEUE_OK;
 }
 
 /* Makes the bucket of a group as its TUBE says. A wall clock that was set back makes no wait longer
- * than for one token. */
-static void open_bucket(struct elapse__queue *queue, const struct elapse__queue_tube *tube,
+ * than for one token. Returns false if the process ended before the present rate came to the group:
+ * it comes in one of the next turns. */
+static bool open_bucket(struct elapse__queue *queue, const struct elapse__queue_tube *tube,
                         struct elapse__queue_group_bucket *bucket)
 {
     struct elapse__queue_rate rate = elapse__queue_group_rate_of(tube);
@@ -100,13 +119,18 @@ static void open_bucket(struct elapse__queue *queue, const struct elapse__queue_
                 (queue->options.present_is_rounded ? 1 : 0),
         .part = bucket->bucket.part,
     };
-    /* The part is one of another rate if the process ended before a new rate came to the group. */
+    /* A part of another rate; a log that was repaired may lack its settings. */
     if (read.part >= rate.count) {
         read.part = 0;
         read.tick++;
     }
     bucket->bucket = read.tick < empty.tick ? read : empty;
-    bucket->rate = tube->record->group_rates;
+    if (bucket->rate == tube->record->settings.group_rate_number)
+        return true;
+    bucket->is_empty = true;
+    elapse_wheel_start(&queue->clocks.alarms, &bucket->alarm.timer,
+                       elapse__queue_present(queue, false));
+    return false;
 }
 
 /* Ends the bucket of a group; then the group and its tube if nothing else keeps them, but not a
@@ -141,7 +165,8 @@ void elapse__queue_group_buckets_end(struct elapse__queue *queue, struct elapse_
     }
 }
 
-/* Makes the bucket of each group as its record says, if the tokens of its tube come slowly. */
+/* Makes the bucket of each group as its record says, if the tokens of its tube come slowly, and did
+ * so ever since. */
 static void open_buckets(struct elapse__queue *queue)
 {
     for (uint32_t number = 1; number < queue->tubes.fresh && queue->buckets.count > 0; number++) {
@@ -151,12 +176,13 @@ static void open_buckets(struct elapse__queue *queue)
         struct elapse__queue_group *group = place->at.group;
         struct elapse__queue_tube *tube = elapse__queue_tube_of_group(queue, group);
         struct elapse__queue_rate rate = elapse__queue_group_rate_of(tube);
-        if (!elapse__queue_rate_is_slow(&rate)) {
+        if (!elapse__queue_rate_is_slow(&rate) ||
+            elapse__queue_bucket_of(queue, group)->rate < tube->record->settings.group_rate_since) {
             end_unkept(queue, group, NULL);
             continue;
         }
-        open_bucket(queue, tube, elapse__queue_bucket_of(queue, group));
-        if (!elapse__queue_group_rate_look(queue, group))
+        if (open_bucket(queue, tube, elapse__queue_bucket_of(queue, group)) &&
+            !elapse__queue_group_rate_look(queue, group))
             elapse__queue_turns_trim(queue, tube);
     }
 }

@@ -57,7 +57,6 @@ struct elapse__queue_tube_record {
     struct elapse__queue_alarm opening;     /* pending: no group without a bucket has a token */
     struct elapse__queue_bucket bucket;     /* of the rate */
     struct elapse__queue_bucket since_open; /* of each group that has none of its own */
-    uint32_t group_rates;                   /* how many rates of groups there have been */
     uint64_t position;                      /* of the TUBE; 0: there is none */
     uint32_t size;                          /* of the TUBE, in bytes */
     uint64_t held;                          /* ready jobs that the limits hold back */
@@ -72,8 +71,8 @@ struct elapse__queue_group_bucket {
     struct elapse__queue_alarm alarm; /* pending, once the queue is open */
     struct elapse__queue_bucket bucket;
     uint64_t position; /* of the TUBE of the group; 0: there is none */
+    uint64_t rate;     /* the number of the rate that it follows */
     uint32_t size;     /* of the TUBE, in bytes */
-    uint32_t rate;     /* which of its tube's rates filled it: the value of group_rates */
     bool is_empty;     /* the alarm is that of the next token */
 };
 
@@ -106,14 +105,15 @@ struct elapse__queue_group {
 /* The turns of a tube's groups. Only a tube with a group has them. The jobs without a group count
  * as one group, whose number is 0. */
 struct elapse__queue_turns {
-    struct elapse__queue_heap heap;    /* of the groups that may run, by (priority, turn) */
-    struct elapse__queue_alarm moving; /* pending: a new limit has not come to all groups yet, or a
-                                          start to all jobs */
-    uint32_t moved;                    /* while it is pending: the last place that was visited */
-    uint64_t may_run;                  /* the sum of its groups */
-    uint64_t drawn;                    /* the last turn that was drawn */
-    uint64_t turn;                     /* of the jobs without a group */
-    uint32_t place;                    /* of the jobs without a group, in the heap; or NO_PLACE */
+    struct elapse__queue_heap heap;  /* of the groups that may run, by (priority, turn) */
+    struct elapse__ring_node moving; /* in a ring of the queue: a new limit has not come to all
+                                        groups yet, or a start to all jobs */
+    uint64_t pass;                   /* while it is: that of the queue when the move began */
+    uint32_t tube;                   /* its number */
+    uint64_t may_run;                /* the sum of its groups */
+    uint64_t drawn;                  /* the last turn that was drawn */
+    uint64_t turn;                   /* of the jobs without a group */
+    uint32_t place;                  /* of the jobs without a group, in the heap; or NO_PLACE */
     uint32_t groups;
     uint32_t without_jobs; /* groups that are there only because of their buckets */
     uint32_t buckets;
@@ -194,13 +194,18 @@ struct elapse__queue {
     uint64_t last_id;     /* the greatest id used */
     uint64_t replayed_id; /* the greatest id of a job that was replayed */
     uint64_t last_lease;
-    uint64_t readied; /* jobs that became ready, and pauses that ended */
-    uint64_t freed;   /* places and tokens that came in tubes with limits */
-    uint64_t held;    /* ready jobs of all tubes that limits hold back */
+    uint64_t readied;     /* jobs that became ready, and pauses that ended */
+    uint64_t freed;       /* places and tokens that came in tubes with limits */
+    uint64_t held;        /* ready jobs of all tubes that limits hold back */
+    uint64_t group_rates; /* rates of groups that began in this life */
     uint32_t life;
     uint32_t greatest_life; /* of a lease that was replayed */
     bool open;
-    bool stops;                        /* what only a clean stop knows is written */
+    struct elapse__ring_node moving;       /* tubes whose groups are moved (pass.c) */
+    struct elapse__ring_node behind;       /* tubes that wait until is_behind ends */
+    struct elapse__queue_alarm pass_alarm; /* pending: `moving` is not empty */
+    uint64_t pass;                         /* round << 32 | the last place that was visited */
+    bool stops;                            /* what only a clean stop knows is written */
     bool is_behind;                    /* not all is ready that was due when the queue was opened */
     uint64_t opened_boot, opened_wall; /* the ticks of that moment */
     struct elapse__queue_now now;      /* the present of the last call */

@@ -51,6 +51,7 @@ struct elapse__queue *elapse__queue_new(const struct elapse__queue_options *opti
     elapse__queue_tubes_init(queue);
     elapse__queue_groups_init(queue);
     elapse__queue_group_rates_init(queue);
+    elapse__queue_pass_init(queue);
     elapse__ring_init(&queue->watch_news);
     elapse__queue_tokens_init(queue);
     elapse__queue_errors_init(queue);

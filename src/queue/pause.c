@@ -72,101 +72,6 @@ struct elapse__queue_answer elapse__queue_pause(struct elapse__queue *queue,
     return end_change(queue, tube);
 }
 
-/* Looks at the groups of a tube, up to `*most` places of the table, and takes the visits off.
- * Returns whether all groups have been looked at. */
-static bool move_some(struct elapse__queue *queue, struct elapse__queue_tube *tube, uint32_t *most)
-{
-    uint32_t *moved = &tube->turns->moved;
-    for (; *moved + 1 < queue->tubes.fresh; --*most) {
-        if (*most == 0)
-            return false;
-        const struct elapse__queue_place *place = elapse__queue_place_at(queue, ++*moved);
-        if (place->kind != ELAPSE__QUEUE_PLACE_GROUP || place->at.group->tube != tube->number)
-            continue;
-        struct elapse__queue_group *group = place->at.group;
-        if (elapse__queue_group_rate_look(queue, group))
-            elapse__queue_turns_place(queue, tube, group);
-    }
-    return true;
-}
-
-bool elapse__queue_groups_move(struct elapse__queue *queue, struct elapse__queue_tube *tube,
-                               uint32_t *most)
-{
-    struct elapse__queue_turns *turns = tube->turns;
-    ELAPSE__ASSERT(!elapse__queue_is_moving(tube));
-    if (turns != NULL && queue->is_behind && elapse__queue_is_ordered(tube)) {
-        /* elapse__queue_catch_up ends that. */
-        elapse_wheel_start(&queue->clocks.alarms, &turns->moving.timer, ELAPSE_NEVER - 1);
-        return false;
-    }
-    if (turns != NULL && !move_some(queue, tube, most)) {
-        elapse_wheel_start(&queue->clocks.alarms, &turns->moving.timer,
-                           elapse__queue_present(queue, false));
-        return false;
-    }
-    if (turns != NULL)
-        elapse__queue_turns_trim(queue, tube);
-    elapse__queue_count_held(queue, tube);
-    queue->freed++;
-    elapse__queue_watch_tell(queue, tube);
-    return true;
-}
-
-void elapse__queue_groups_move_anew(struct elapse__queue *queue, struct elapse__queue_tube *tube,
-                                    uint32_t *most)
-{
-    struct elapse__queue_turns *turns = tube->turns;
-    bool was_moving = elapse__queue_is_moving(tube);
-    if (turns != NULL) {
-        (void)elapse_wheel_stop(&queue->clocks.alarms, &turns->moving.timer);
-        turns->moved = 0;
-    }
-    bool is_moving = !elapse__queue_groups_move(queue, tube, most);
-    if (is_moving && !was_moving)
-        tube->holds++;
-    else if (!is_moving && was_moving)
-        tube->holds--; /* the caller has another one, or the settings keep the tube */
-}
-
-/* Returns whether a job is still to become ready that was due when the queue was opened. If the
- * wall clock was set back since, such a job may be due no more. */
-static bool is_behind(const struct elapse__queue *queue)
-{
-    const struct elapse__queue_clocks *clocks = &queue->clocks;
-    uint64_t wall = elapse__queue_present(queue, true);
-    if (wall > queue->opened_wall)
-        wall = queue->opened_wall;
-    return clocks->stage != ELAPSE__QUEUE_STEADY ||
-           elapse_wheel_next(&clocks->boot) <= queue->opened_boot ||
-           elapse_wheel_next(&clocks->wall) <= wall;
-}
-
-void elapse__queue_catch_up(struct elapse__queue *queue, uint32_t *most)
-{
-    struct elapse__queue_tube *tube = NULL;
-    uint32_t number = 0;
-    if (!queue->is_behind || is_behind(queue))
-        return;
-    queue->is_behind = false;
-    while ((tube = elapse__queue_next_tube(queue, &number)) != NULL)
-        if (elapse__queue_is_ordered(tube) && elapse__queue_is_moving(tube))
-            elapse__queue_groups_move_anew(queue, tube, most);
-}
-
-void elapse__queue_open_order(struct elapse__queue *queue)
-{
-    struct elapse__queue_tube *tube = NULL;
-    uint32_t number = 0;
-    uint32_t most = ELAPSE__QUEUE_TURN_MAX;
-    queue->opened_boot = elapse__queue_present(queue, false);
-    queue->opened_wall = elapse__queue_present(queue, true);
-    queue->is_behind = is_behind(queue);
-    while ((tube = elapse__queue_next_tube(queue, &number)) != NULL)
-        if (elapse__queue_is_ordered(tube))
-            elapse__queue_groups_move_anew(queue, tube, &most);
-}
-
 static bool is_same_rate(const struct elapse__queue_rate *one,
                          const struct elapse__queue_rate *other)
 {
@@ -174,22 +79,22 @@ static bool is_same_rate(const struct elapse__queue_rate *one,
            one->burst == other->burst;
 }
 
-/* Gives each group of a tube other limits. A tube whose groups are still moved stays. */
-static void set_group_limits(struct elapse__queue *queue, struct elapse__queue_tube *tube,
+/* Gives each group of a tube other limits. Returns whether something has changed: then the caller
+ * moves the groups. */
+static bool set_group_limits(struct elapse__queue *queue, struct elapse__queue_tube *tube,
                              const struct elapse__queue_limits *limits)
 {
     struct elapse__queue_settings *settings = &tube->record->settings;
     struct elapse__queue_rate old_rate = elapse__queue_settings_group_rate(settings);
-    uint32_t most = ELAPSE__QUEUE_TURN_MAX;
     bool changes_rate = !is_same_rate(&old_rate, &limits->group_rate);
     if (settings->group_concurrency == limits->group_concurrency &&
         settings->group_order == limits->group_order && !changes_rate)
-        return;
+        return false;
     settings->group_concurrency = limits->group_concurrency;
     settings->group_order = limits->group_order;
     if (changes_rate)
         elapse__queue_set_group_rate(queue, tube, &limits->group_rate);
-    elapse__queue_groups_move_anew(queue, tube, &most);
+    return true;
 }
 
 static const char *limit_fault(const struct elapse__queue *queue, struct elapse__queue_text name,
@@ -213,6 +118,7 @@ struct elapse__queue_answer elapse__queue_limit(struct elapse__queue *queue,
                                                 const struct elapse__queue_limits *limits)
 {
     struct elapse__queue_tube *tube = NULL;
+    uint32_t most = ELAPSE__QUEUE_TURN_MAX;
     ELAPSE__ASSERT(queue->open);
     elapse__queue_take_now(queue, now);
     const char *fault = limit_fault(queue, name, limits);
@@ -229,12 +135,14 @@ struct elapse__queue_answer elapse__queue_limit(struct elapse__queue *queue,
         tube->record->settings.buried = limits->buried;
         tube->record->settings.buried_age_ms = limits->buried_age_ms;
         elapse__queue_set_rate(queue, tube, &limits->rate);
-        set_group_limits(queue, tube, limits);
+        if (set_group_limits(queue, tube, limits))
+            elapse__queue_groups_begin(queue, tube);
         elapse__queue_expect_drop(queue, tube, 0);
         elapse__queue_count_held(queue, tube);
         queue->freed++;
         elapse__queue_watch_tell(queue, tube);
         answer = end_change(queue, tube);
+        elapse__queue_groups_move(queue, &most); /* buckets are written behind their rate */
     }
     elapse__queue_tube_release(queue, tube);
     return answer;

@@ -45,6 +45,8 @@ bool elapse__queue_settings_fit(const struct elapse__queue_settings *settings)
     bool has_time = settings->rate_next_ms != 0;
     return (settings->pause_ms == 0) == (settings->pause_end_ms == 0) &&
            elapse__queue_rate_fits(&rate) && elapse__queue_rate_fits(&group_rate) &&
+           (group_rate.count != 0 || settings->group_rate_number == 0) &&
+           settings->group_rate_since <= settings->group_rate_number &&
            (!has_time || rate.count != 0) &&
            (settings->rate_next_part == 0 ||
             (has_time && settings->rate_next_part < settings->rate_count)) &&
@@ -127,12 +129,15 @@ uint16_t elapse__queue_group_next_encode(const struct elapse__queue_group_next *
     unsigned char *end = bytes + PARTS_BYTES;
     ELAPSE__ASSERT(next->next_ms > 0 && next->next_ms <= ELAPSE__QUEUE_SETTING_END);
     ELAPSE__ASSERT_THAT(next->next_part, <, (uint64_t)ELAPSE__QUEUE_RATE_MAX);
+    ELAPSE__ASSERT_THAT(next->written_ms, <=, (uint64_t)ELAPSE__QUEUE_SETTING_END);
     elapse__little_endian_store(bytes, PARTS_OF_GROUP, PARTS_BYTES);
     end = append_text(end, next->tube, ELAPSE__QUEUE_TUBE_BYTES_MAX);
     end = append_text(end, next->group, ELAPSE__QUEUE_KEY_BYTES_MAX);
     elapse__little_endian_store(end, next->next_ms, VALUE_BYTES);
     elapse__little_endian_store(end + VALUE_BYTES, next->next_part, VALUE_BYTES);
-    return (uint16_t)(end + 2 * (size_t)VALUE_BYTES - bytes);
+    elapse__little_endian_store(end + 2 * (size_t)VALUE_BYTES, next->rate, VALUE_BYTES);
+    elapse__little_endian_store(end + 3 * (size_t)VALUE_BYTES, next->written_ms, VALUE_BYTES);
+    return (uint16_t)(end + 4 * (size_t)VALUE_BYTES - bytes);
 }
 
 /* Reads a text behind its size. Returns false if it is not whole, empty or too long. */
@@ -159,10 +164,13 @@ bool elapse__queue_group_next_decode(struct elapse__queue_group_next *next,
         elapse__little_endian_load(bytes, PARTS_BYTES) != PARTS_OF_GROUP ||
         !take_text(&at, end, &next->tube, ELAPSE__QUEUE_TUBE_BYTES_MAX) ||
         !take_text(&at, end, &next->group, ELAPSE__QUEUE_KEY_BYTES_MAX) ||
-        end - at != 2 * VALUE_BYTES)
+        end - at != 4 * VALUE_BYTES)
         return false;
     next->next_ms = elapse__little_endian_load(at, VALUE_BYTES);
     next->next_part = elapse__little_endian_load(at + VALUE_BYTES, VALUE_BYTES);
+    next->rate = elapse__little_endian_load(at + 2 * (size_t)VALUE_BYTES, VALUE_BYTES);
+    next->written_ms = elapse__little_endian_load(at + 3 * (size_t)VALUE_BYTES, VALUE_BYTES);
     return next->next_ms > 0 && next->next_ms <= ELAPSE__QUEUE_SETTING_END &&
-           next->next_part < ELAPSE__QUEUE_RATE_MAX;
+           next->next_part < ELAPSE__QUEUE_RATE_MAX &&
+           next->written_ms <= ELAPSE__QUEUE_SETTING_END;
 }

@@ -13,6 +13,8 @@
  *      name      of the tube, as above
  *      group     1 byte with its size, then its bytes
  *      next      8 bytes, milliseconds by the wall clock; then 8 bytes, the part of the next one
+ *      rate      8 bytes, the number of the rate of groups that `next` is by
+ *      written   8 bytes, the time of the record in milliseconds by the wall clock
  */
 #ifndef ELAPSE__QUEUE_SETTINGS_H
 #define ELAPSE__QUEUE_SETTINGS_H
@@ -38,7 +40,9 @@
     X(group_rate_count, ELAPSE__QUEUE_RATE_MAX)                 \
     X(group_rate_period_ms, ELAPSE__QUEUE_RATE_PERIOD_MS_MAX)   \
     X(group_rate_burst, ELAPSE__QUEUE_RATE_MAX)                 \
-    X(group_order, 1)
+    X(group_order, 1)                                           \
+    X(group_rate_number, INT64_MAX)                             \
+    X(group_rate_since, INT64_MAX)
 
 /* No pause ends later. */
 #define ELAPSE__QUEUE_SETTING_END (ELAPSE__QUEUE_WALL_MS_MAX + ELAPSE__QUEUE_DELAY_MS_MAX)
@@ -59,14 +63,21 @@ enum {
         4 + 1 + ELAPSE__QUEUE_TUBE_BYTES_MAX + 8 * ELAPSE__QUEUE_SETTING_COUNT,
     /* Those of a TUBE of a group. */
     ELAPSE__QUEUE_GROUP_NEXT_BYTES_MAX =
-        4 + 1 + ELAPSE__QUEUE_TUBE_BYTES_MAX + 1 + ELAPSE__QUEUE_KEY_BYTES_MAX + 8 + 8,
+        4 + 1 + ELAPSE__QUEUE_TUBE_BYTES_MAX + 1 + ELAPSE__QUEUE_KEY_BYTES_MAX + 4 * 8,
 };
 
 /* What the TUBE of a group says. */
 struct elapse__queue_group_next {
     struct elapse__queue_text tube, group;
-    uint64_t next_ms, next_part; /* of the rate that the tube had then */
+    uint64_t next_ms, next_part;
+    uint64_t rate;       /* by which the bucket is so: its number */
+    uint64_t written_ms; /* 0: before 1970, by a wrong clock */
 };
+
+/* Each rate of groups has a number of its own. group_rate_number is that of the present rate, and
+ * group_rate_since is the first number whose buckets still count: a rate whose tokens come fast is
+ * no longer on the disk, and so is what the groups lacked before it. Both are 0 in a tube that was
+ * imported. */
 
 /* When the bucket of the rate has its next token is said by rate_next_ms and rate_next_part. It is
  * true if the tokens come so slowly that each hand-out writes it; otherwise only in the life after

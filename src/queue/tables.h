@@ -300,10 +300,12 @@ uint64_t elapse__queue_group_overdue_ms(const struct elapse__queue *queue,
                                         const struct elapse__queue_group *group,
                                         struct elapse__queue_now now);
 
+void elapse__queue_pass_init(struct elapse__queue *queue);
+
 /* Returns whether some groups of the tube still stand where an earlier limit put them. */
 static inline bool elapse__queue_is_moving(const struct elapse__queue_tube *tube)
 {
-    return tube->turns != NULL && elapse_timer_pending(&tube->turns->moving.timer);
+    return tube->turns != NULL && tube->turns->moving.next != NULL;
 }
 
 /* Returns whether each group of the tube hands out in its order, one job after the other. */

@@ -82,8 +82,6 @@ enum elapse__queue_result elapse__queue_tube_record_replay(struct elapse__queue 
         return ELAPSE__QUEUE_NO_MEMORY;
     }
     tube->record->settings = settings;
-    if (settings.group_rate_count == 0 && tube->turns != NULL && tube->turns->buckets > 0)
-        elapse__queue_group_buckets_end(queue, tube, UINT64_MAX);
     elapse__queue_count_held(queue, tube);
     elapse__queue_tube_record_move(queue, tube, position,
                                    (uint32_t)elapse__frame_bytes(record->fields_size, 0));

@@ -8,7 +8,7 @@ struct turning {
     struct elapse__queue_turned done;
     uint32_t jobs;
     uint32_t drops; /* of buried jobs, beside the others: those come due */
-    uint32_t moves; /* places of the table that groups_move looks at, beside the others, too */
+    uint32_t moves; /* steps of groups_move, beside the others, too */
 };
 
 /* Returns the next due timer of a wheel, or NULL; a long cascade waits for the next turn. */
@@ -109,15 +109,6 @@ static void turn_expiries(struct turning *turning)
     }
 }
 
-/* Puts more groups of a tube where a new limit wants them. */
-static void move_groups(struct turning *turning, struct elapse__queue_tube *tube)
-{
-    if (!elapse__queue_groups_move(turning->queue, tube, &turning->moves))
-        return;
-    elapse__queue_tube_record_settle(turning->queue, tube);
-    elapse__queue_tube_release(turning->queue, tube);
-}
-
 /* The bucket of a group has a token again, or is full. */
 static void look_at_group(struct elapse__queue *queue, struct elapse__queue_tube *tube,
                           struct elapse__queue_group *group)
@@ -140,11 +131,11 @@ static void turn_alarms(struct turning *turning)
     const struct elapse_timer *timer = NULL;
     while (turning->moves > 0 && (timer = pop_timer(turning, &queue->clocks.alarms)) != NULL) {
         const struct elapse__queue_alarm *alarm = (const void *)timer;
-        struct elapse__queue_tube *tube = elapse__queue_tube_at(queue, alarm->number);
         if (alarm->kind == ELAPSE__QUEUE_ALARM_GROUPS) {
-            move_groups(turning, tube);
+            elapse__queue_groups_move(queue, &turning->moves);
             continue;
         }
+        struct elapse__queue_tube *tube = elapse__queue_tube_at(queue, alarm->number);
         if (alarm->kind == ELAPSE__QUEUE_ALARM_BURIED) {
             uint32_t dropped = elapse__queue_drop_buried(queue, tube, &turning->drops);
             turning->done.dropped += dropped;
@@ -155,7 +146,7 @@ static void turn_alarms(struct turning *turning)
             continue;
         }
         if (alarm->kind == ELAPSE__QUEUE_ALARM_OPENING) {
-            elapse__queue_groups_move_anew(queue, tube, &turning->moves);
+            elapse__queue_groups_begin(queue, tube);
             continue;
         }
         elapse__queue_count_held(queue, tube);
@@ -167,7 +158,6 @@ static void turn_alarms(struct turning *turning)
         queue->readied++;
         elapse__queue_pause_end(queue, tube);
     }
-    turning->done.more |= turning->moves == 0;
 }
 
 struct elapse__queue_turned elapse__queue_turn(struct elapse__queue *queue,
@@ -190,7 +180,8 @@ struct elapse__queue_turned elapse__queue_turn(struct elapse__queue *queue,
     turn_alarms(&turning);
     turn_entries(&turning, steady);
     turn_expiries(&turning);
-    elapse__queue_catch_up(queue, &turning.moves);
+    turning.done.more |= elapse__queue_catch_up(queue, &turning.moves);
+    turning.done.more |= turning.moves == 0;
     turning.done.more |= !steady;
     turning.done.more |= elapse__queue_tokens_expire(queue, boot_tick, ELAPSE__QUEUE_TURN_MAX);
     return turning.done;

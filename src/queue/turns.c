@@ -142,7 +142,7 @@ bool elapse__queue_turns_reserve(struct elapse__queue *queue, struct elapse__que
         if (turns == NULL)
             return false;
         *turns = (struct elapse__queue_turns){
-            .moving = {.kind = ELAPSE__QUEUE_ALARM_GROUPS, .number = tube->number},
+            .tube = tube->number,
             .place = ELAPSE__QUEUE_NO_PLACE,
         };
         elapse__queue_heap_init(&turns->heap);

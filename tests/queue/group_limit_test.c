@@ -339,6 +339,34 @@ QUEUE_TEST(a_limit_may_change_while_groups_are_moved)
     take(f);
 }
 
+/* Tubes share one pass over the table, which each of them joins where the pass is. */
+QUEUE_TEST(a_tube_may_join_the_pass_anywhere)
+{
+    struct elapse__queue_put other = job("b");
+    struct elapse__queue_limits limits = {.group_concurrency = 1};
+    struct elapse__queue_text name = text("u");
+    struct elapse__queue_statistics statistics;
+    other.tube = name;
+    other.group = text("first"); /* the pass is behind its place when the tube joins */
+    put(f, other, ELAPSE__QUEUE_SCHEDULED);
+    put(f, other, ELAPSE__QUEUE_SCHEDULED);
+    other.tube = text("t");
+    for (uint32_t i = 0; i < FEW; i++) {
+        other.group = (struct elapse__queue_text){&i, sizeof i};
+        assert_int_equal(elapse__queue_put(f->queue, f->now, &other).result,
+                         ELAPSE__QUEUE_SCHEDULED);
+    }
+    assert_ok(elapse__queue_limit(f->queue, f->now, text("t"), &limits).result);
+    (void)elapse__queue_turn(f->queue, f->now);
+    assert_ok(elapse__queue_limit(f->queue, f->now, name, &limits).result);
+    for (bool more = true; more;) {
+        more = elapse__queue_turn(f->queue, f->now).more;
+        assert_int_equal(elapse__queue_check(f->queue), 0);
+    }
+    assert_ok(elapse__queue_tube_statistics(f->queue, f->now, name, &statistics));
+    assert_int_equal(statistics.held, 1);
+}
+
 /* All jobs go while groups are moved. */
 QUEUE_TEST(a_tube_may_empty_while_groups_are_moved)
 {

@@ -3,6 +3,7 @@
  */
 #include "fixture.h"
 
+#include "tables.h"
 #include "tubes.h"
 
 static void limit(struct fixture *f, const struct elapse__queue_limits *limits)
@@ -304,6 +305,67 @@ QUEUE_TEST(a_start_keeps_the_order_of_very_many_jobs)
         } while (elapse__queue_jobs(next) > 0);
     }
     assert_int_equal(elapse__queue_jobs(next), 0);
+}
+
+static uint64_t steps_of_pass(const struct elapse__queue *queue)
+{
+    return (queue->pass >> 32) * queue->tubes.fresh + (uint32_t)queue->pass;
+}
+
+/* After a start all tubes are looked at in one pass over the table of groups, of which each turn
+ * does a part. */
+QUEUE_TEST(very_many_tubes_are_moved_in_one_pass)
+{
+    enum { TUBES = 2500, GROUPS = 4, JOBS = TUBES * GROUPS };
+    struct elapse__queue_put some = job("b");
+    unsigned turns = 0, may_hand_out = 0, left = 0, behind = 0;
+    uint64_t begun = 0;
+    for (uint32_t i = 0; i < JOBS; i++) {
+        uint32_t tube = i % TUBES, group = i / TUBES;
+        some.tube = (struct elapse__queue_text){&tube, sizeof tube};
+        some.group = (struct elapse__queue_text){&group, sizeof group};
+        assert_int_equal(elapse__queue_put(f->queue, f->now, &some).result,
+                         ELAPSE__QUEUE_SCHEDULED);
+    }
+    for (uint32_t tube = 0; tube < TUBES; tube++) {
+        struct elapse__queue_limits limits = {.group_order = true};
+        struct elapse__queue_text name = {&tube, sizeof tube};
+        assert_ok(elapse__queue_limit(f->queue, f->now, name, &limits).result);
+    }
+    struct elapse__queue *next = elapse__queue_new(&f->options);
+    elapse__queue_used_id(next, elapse__queue_last_id(f->queue));
+    elapse__queue_free(f->queue);
+    f->queue = next;
+    for (size_t i = 0; i < f->log.count; i++)
+        f->log.records[i].live = 0;
+    f->life++;
+    assert_ok(log_replay(&f->log, next));
+    assert_ok(elapse__queue_replay_done(next, f->now, f->life));
+    while (may_hand_out < TUBES) {
+        struct elapse__queue_tube *tube = NULL;
+        uint32_t number = 0;
+        uint64_t before = steps_of_pass(next);
+        unsigned behind_before = behind;
+        (void)elapse__queue_turn(next, f->now);
+        turns++;
+        assert_true(steps_of_pass(next) - before <= 1000);
+        behind = 0;
+        for (struct elapse__ring_node *node = next->behind.next; node != &next->behind;
+             node = node->next)
+            behind++;
+        assert_true(turns == 1 || behind + 1000 >= behind_before);
+        if (begun == 0 && behind < TUBES)
+            begun = before + 1;
+        left = may_hand_out;
+        may_hand_out = 0;
+        while ((tube = elapse__queue_next_tube(next, &number)) != NULL)
+            may_hand_out += elapse__queue_may_hand_out(tube);
+        assert_true(may_hand_out - left <= 1000);
+    }
+    /* The last tubes begin in the third turn, and the pass goes round once from there. */
+    assert_true(steps_of_pass(next) + 1 - begun <= next->tubes.fresh + 3000);
+    assert_true(turns <= JOBS / 1000 + (JOBS + TUBES + TUBES) / 1000 + 4);
+    assert_int_equal(elapse__queue_next_due(next).boot_ms, UINT64_MAX);
 }
 
 QUEUE_TEST(what_comes_due_later_holds_up_no_start)

@@ -302,6 +302,78 @@ QUEUE_TEST(a_rate_that_was_taken_away_forgets_its_buckets)
     assert_int_equal(take_all(f), 1);
 }
 
+enum { HOUR_MS = 3600000 };
+static const uint64_t month_ms = (uint64_t)30 * 24 * HOUR_MS;
+
+/* The first rate's bucket is in the log, and would hold its group back for a month. */
+QUEUE_TEST(a_bucket_from_before_a_fast_rate_does_not_come_back)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        rate(f, 1, month_ms, 1);
+        put_in(f, "a", 2);
+        assert_int_equal(take_all(f), 1);
+        int64_t with_bucket = live_tubes(f);
+        if (i == 0)
+            rate(f, 1, 1000, 1);
+        else
+            limit(f, &(struct elapse__queue_limits){0});
+        assert_true(live_tubes(f) < with_bucket); /* cleaning drops the bucket */
+        if (i == 2)
+            restart(f, 0);
+        rate(f, 1, month_ms, 1);
+        restart(f, 1000);
+        assert_int_equal(take_all(f), 1);
+        restart(f, (int64_t)month_ms);
+    }
+}
+
+QUEUE_TEST(another_slow_rate_is_kept_as_it_came_to_a_group)
+{
+    rate(f, 1, month_ms, 1);
+    put_in(f, "a", 3);
+    assert_int_equal(take_all(f), 1);
+    rate(f, 1, HOUR_MS, 1);
+    rate(f, 1, month_ms, 1);
+    restart(f, HOUR_MS - 1);
+    assert_true(log_clean(&f->log, f->queue, f->now, 6));
+    restart(f, 0);
+    assert_int_equal(take_all(f), 0);
+    restart(f, 1);
+    assert_int_equal(take_all(f), 1);
+    restart(f, (int64_t)month_ms - 1);
+    assert_int_equal(take_all(f), 0);
+    restart(f, 1);
+    assert_int_equal(take_all(f), 1);
+}
+
+/* A process ends before another rate has come to all groups: none runs too early. */
+QUEUE_TEST(a_crash_while_another_rate_comes_fills_no_bucket)
+{
+    enum { MANY = 2000 };
+    struct elapse__queue_put some = job("b");
+    struct elapse__queue_limits limits = {.group_rate = {1, month_ms, 1}};
+    assert_ok(elapse__queue_limit(f->queue, f->now, text("t"), &limits).result);
+    for (uint32_t i = 0; i < 2 * MANY; i++) {
+        uint32_t name = i / 2;
+        some.group = (struct elapse__queue_text){&name, sizeof name};
+        assert_int_equal(elapse__queue_put(f->queue, f->now, &some).result,
+                         ELAPSE__QUEUE_SCHEDULED);
+    }
+    for (unsigned taken = 0; taken < MANY; taken += 1000)
+        assert_int_equal(take_all(f), 1000);
+    limits.group_rate = (struct elapse__queue_rate){7, 7 * (uint64_t)HOUR_MS, 1};
+    assert_ok(elapse__queue_limit(f->queue, f->now, text("t"), &limits).result);
+    restart(f, HOUR_MS - 1);
+    assert_int_equal(take_all(f), 0);
+    restart(f, 1);
+    assert_in_range(take_all(f), 990, 1000); /* groups that the rate had come to */
+    assert_int_equal(take_all(f), 0);
+    /* To the others it came after the first start, and the second one changed nothing. */
+    restart(f, HOUR_MS - 1);
+    assert_int_equal(take_all(f), 1000);
+    assert_in_range(take_all(f), 1, 10);
+}
+
 QUEUE_TEST(a_wall_clock_that_was_set_back_makes_no_wait_of_a_group_longer)
 {
     rate(f, 1, 3600000, 1);

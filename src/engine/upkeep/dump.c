@@ -117,6 +117,14 @@ static bool open_jobs(struct elapse__upkeep_data *data, struct elapse__upkeep_fa
            elapse__upkeep_fail(fault, data->directory, "the leases make no sense");
 }
 
+/* The numbers of rates mean something only beside the buckets of groups, which are left out. */
+static struct elapse__queue_settings without_numbers(const struct elapse__queue_settings *settings)
+{
+    struct elapse__queue_settings without = *settings;
+    without.group_rate_number = without.group_rate_since = 0;
+    return without;
+}
+
 bool elapse__upkeep_each_tube(struct elapse__upkeep_data *data,
                               bool (*each)(void *context, const struct elapse__upkeep_tube *tube),
                               void *context, struct elapse__upkeep_fault *fault)
@@ -129,8 +137,9 @@ bool elapse__upkeep_each_tube(struct elapse__upkeep_data *data,
     while (goes_on && (tube = elapse__queue_next_tube(data->engine.jobs, &number)) != NULL) {
         if (tube->record == NULL)
             continue;
-        goes_on = each(context, &(struct elapse__upkeep_tube){{tube->name, tube->name_size},
-                                                              tube->record->settings});
+        goes_on =
+            each(context, &(struct elapse__upkeep_tube){{tube->name, tube->name_size},
+                                                        without_numbers(&tube->record->settings)});
     }
     return true;
 }
@@ -310,11 +319,12 @@ enum elapse__upkeep_added elapse__upkeep_add_tube(struct elapse__upkeep_data *da
     unsigned char bytes[ELAPSE__QUEUE_SETTINGS_BYTES_MAX];
     if (tube->name.size < 1 || tube->name.size > ELAPSE__QUEUE_TUBE_BYTES_MAX)
         return refuse(fault, "settings_of: a name has 1 to 200 bytes");
-    if (!elapse__queue_settings_fit(&tube->settings))
+    struct elapse__queue_settings settings = without_numbers(&tube->settings);
+    if (!elapse__queue_settings_fit(&settings))
         return refuse(fault, "a number is out of its range");
     struct elapse__record record = {
         .type = ELAPSE__RECORD_TUBE,
-        .fields_size = elapse__queue_settings_encode(&tube->settings, tube->name, bytes),
+        .fields_size = elapse__queue_settings_encode(&settings, tube->name, bytes),
         .fields = bytes,
     };
     return judge_load(data, elapse__data_load(data, &record), fault);

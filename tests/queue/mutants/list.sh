@@ -59,12 +59,21 @@ mutant a_group_runs_beyond_its_limit src/queue/turns.c \
 mutant a_group_does_not_come_back src/queue/state.c \
     '[-    elapse__queue_turns_stand(queue, tube, entry);
 -]    queue->freed++;'
-mutant a_new_limit_moves_no_group src/queue/pause.c \
-    '[-            elapse__queue_turns_place(queue, tube, group)-]{+            (void)group+};'
+mutant a_new_limit_moves_no_group src/queue/pass.c \
+    '[-        elapse__queue_turns_place(queue, tube, group)-]{+        (void)group+};'
 mutant groups_are_moved_and_jobs_handed_out src/queue/tables.h \
     '!elapse__queue_paused(tube) && [-!elapse__queue_is_moving(tube)-]{+true+} &&'
-mutant groups_are_moved_without_a_bound src/queue/pause.c \
-    '*moved + 1 < queue->tubes.fresh;[- --*most-])'
+mutant groups_are_moved_without_a_bound src/queue/pass.c \
+    'for (; [-*most > 0-]{+true+} && !elapse__ring_empty(&queue->moving); --*most) {'
+mutant a_tube_leaves_the_pass_at_the_end_of_the_table src/queue/pass.c \
+    'if (queue->pass [-- tube->turns->pass >= ROUND-]{+/ ROUND > tube->turns->pass / ROUND+})'
+mutant all_tubes_begin_at_once_after_a_start src/queue/pass.c \
+    'tubes < [-ELAPSE__QUEUE_TURN_MAX-]{+UINT32_MAX+}; tubes++) {'
+mutant each_tube_goes_round_by_itself src/queue/pass.c \
+    'take_out(tube->turns);
+{+    for (struct elapse__ring_node *n = queue->moving.next; n != &queue->moving; n = n->next)
+        ((struct elapse__queue_turns *)(void *)((unsigned char *)n - offsetof(struct elapse__queue_turns, moving)))->pass = queue->pass;
++}'
 mutant a_limit_of_groups_forgets_who_runs src/queue/tables.h \
     'tube->record->settings.concurrency != 0 ||
                                     [-tube->record->settings.group_concurrency != 0-]{+false+} ||'
@@ -83,9 +92,9 @@ mutant the_end_of_a_retry_is_no_news src/queue/state.c \
 mutant a_reserve_by_id_breaks_the_order src/queue/turns.c \
     '(elapse__queue_state_of(entry) != ELAPSE__QUEUE_READY ||
             [-first_of_group(queue, tube, group).entry == elapse__queue_number(entry)-]{+true+});'
-mutant a_start_breaks_the_order src/queue/pause.c \
+mutant a_start_breaks_the_order src/queue/pass.c \
     'queue->is_behind = [-is_behind(queue)-]{+is_behind(queue) && false+};'
-mutant a_start_waits_for_what_comes_due_later src/queue/pause.c \
+mutant a_start_waits_for_what_comes_due_later src/queue/pass.c \
     'elapse_wheel_next(&clocks->boot) <= [-queue->opened_boot-]{+elapse_wheel_now(&clocks->boot) + 1+} ||'
 mutant a_group_runs_without_a_token src/queue/tables.h \
     'uint64_t tokens = places == 0 ? 0 : [-elapse__queue_group_tokens(queue, tube, group)-]{+UINT64_MAX+};'
@@ -114,11 +123,19 @@ mutant another_rate_fills_the_buckets_of_groups src/queue/rate.c \
     'if ([-next <= tick-]{+next > 0+})
         return (struct elapse__queue_bucket){0};'
 mutant another_rate_comes_to_no_bucket src/queue/group_rate.c \
-    'if ([-bucket->rate == tube->record->group_rates-]{+true+})'
+    'if ([-bucket->rate == tube->record->settings.group_rate_number-]{+true+})
+        return bucket->bucket;'
 mutant a_clock_set_back_makes_a_group_wait src/queue/group_record.c \
     'bucket->bucket = [-read.tick < empty.tick ? read : empty-]{+read+};'
-mutant a_rate_that_went_leaves_its_buckets_in_the_log src/queue/tube_record.c \
-    'if ([-settings.group_rate_count == 0-]{+false+} &&'
+mutant a_bucket_of_an_earlier_rate_comes_back src/queue/group_record.c \
+    '[-elapse__queue_bucket_of(queue, group)->rate < tube->record->settings.group_rate_since-]{+false+}) {'
+mutant a_crash_while_another_rate_comes_fills_buckets src/queue/group_rate.c \
+    'if ([-!elapse__queue_rate_is_slow(&old) || !elapse__queue_rate_is_slow(rate)-]{+true+})'
+mutant another_slow_rate_is_not_written src/queue/group_record.c \
+    'if ([-is_other && elapse__queue_rate_is_slow(&rate)-]{+is_other && false+})'
+mutant a_fast_rate_leaves_slow_buckets_live src/queue/group_rate.c \
+    'if ([-!elapse__queue_rate_is_slow(&rate)-]{+false+})
+        elapse__queue_bucket_record_move(queue, bucket, 0, 0); /*'
 mutant the_record_of_a_full_bucket_stays_live src/queue/group_rate.c \
     '[-    elapse__queue_bucket_record_move(queue, bucket, 0, 0);
 -]    elapse__queue_slab_give'
