@@ -143,9 +143,11 @@ bool elapse__engine_lacks_room(const struct elapse__engine *engine);
 /* The texts of a job as they were read from the journal. */
 struct elapse__engine_job {
     struct elapse__queue_text tube, key, tag, group, body, headers;
-    int64_t put_ms; /* wall-clock time of the put */
-    int64_t due_ms; /* when the job was due, from this record */
-    void *memory;   /* to be released by free() */
+    struct elapse__queue_text cron, zone; /* of CRON; empty: none */
+    uint64_t every_ms;                    /* of EVERY; 0: none */
+    int64_t put_ms;                       /* wall-clock time of the put */
+    int64_t due_ms;                       /* when the job was due, from this record */
+    void *memory;                         /* to be released by free() */
     /* The last error of the job, which has a record of its own. */
     struct elapse__queue_text error; /* empty: no error is known */
     int64_t error_ms;                /* wall-clock time of the worker's report; 0: no report */

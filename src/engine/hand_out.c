@@ -189,6 +189,9 @@ int elapse__engine_texts(struct elapse__engine *engine, struct elapse__journal_r
     job->key = fields.key;
     job->tag = fields.tag;
     job->group = fields.group;
+    job->cron = fields.cron;
+    job->zone = fields.zone;
+    job->every_ms = fields.period_ms;
     job->put_ms = fields.put_ms;
     job->due_ms = fields.due_ms;
     job->body = elapse__queue_body_of(&record, &fields);

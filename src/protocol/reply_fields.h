@@ -94,6 +94,12 @@ enum {
     X(headers, "headers", NAME)     \
     X(body,    "body",    TEXT)
 
+/* By which rule a job recurs. Only a job that recurs has these, at the end of LOOKUP, and of LIST with KEYS or BODY. */
+#define ELAPSE__JOB_RULE(X)           \
+    X(every_ms, "every", DURATION)    \
+    X(cron,     "cron",  NAME)        \
+    X(zone,     "zone",  NAME)
+
 /* LIST with BODY adds these after the texts: the beginning of the body, and how long the whole body is. */
 #define ELAPSE__JOB_BEGINNING(X)          \
     X(body,       "body",       TEXT)     \

@@ -20,7 +20,7 @@ static const struct {
 } members[] = {
 #define MEMBER(field, name, kind) {name, false},
 #define TEXT(field, name, kind)   {name, true},
-    ELAPSE__JOB_FIELDS(MEMBER) ELAPSE__JOB_NAMES(TEXT){"body", true},
+    ELAPSE__JOB_FIELDS(MEMBER) ELAPSE__JOB_NAMES(TEXT) ELAPSE__JOB_RULE(TEXT){"body", true},
     {"body_bytes", true},
 #undef MEMBER
 #undef TEXT

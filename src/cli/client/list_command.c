@@ -24,7 +24,8 @@ enum { PAGE_JOBS = 1000, BODY_BYTES = 60, BODY_BYTES_MAX = 1024 };
 
 /* The columns, unless --columns names others. */
 static const char list_columns[] = "id,state,due,left,attempts,key,tag,group,error";
-static const char recurring_columns[] = "id,tube,state,due,left,missed,failures,key,tag,error";
+static const char recurring_columns[] =
+    "id,tube,state,due,left,every,cron,zone,missed,failures,key,tag,error";
 static const char find_columns[] = "id,tube,state,due,left,attempts";
 static const char group_columns[] = "group,delayed,ready,running,buried,held,held_by,overdue";
 

@@ -13,6 +13,7 @@
 enum {
     TEXT_PAIRS = ELAPSE__JOB_TEXTS(ELAPSE__RESP_COUNT_ROW),
     NAME_PAIRS = ELAPSE__JOB_NAMES(ELAPSE__RESP_COUNT_ROW),
+    RULE_PAIRS = ELAPSE__JOB_RULE(ELAPSE__RESP_COUNT_ROW),
     BEGINNING_PAIRS = ELAPSE__JOB_BEGINNING(ELAPSE__RESP_COUNT_ROW),
     HISTORY_COST = 500, /* a HISTORY takes as long as this many short commands */
 };
@@ -33,6 +34,13 @@ static void write_names(struct elapse__wire_resp_writer *writer,
                         const struct elapse__engine_job *from)
 {
     ELAPSE__JOB_NAMES(WRITE)
+}
+
+/* Writes by which rule a job recurs, as RULE_PAIRS names and values. */
+static void write_rule(struct elapse__wire_resp_writer *writer,
+                       const struct elapse__engine_job *from)
+{
+    ELAPSE__JOB_RULE(WRITE)
 }
 
 /* The beginning of a body, for LIST with BODY. */
@@ -61,14 +69,17 @@ void elapse__resp_looked(struct elapse__connection *connection, uint64_t context
 
     if (is_item)
         pairs = NAME_PAIRS + (most > 0 ? (uint32_t)BEGINNING_PAIRS : 0);
+    if (view->recurring)
+        pairs += RULE_PAIRS;
     if (is_item && beginning.body.size > most)
         beginning.body.size = (uint32_t)most;
     elapse__resp_begin_items(connection, context);
     struct elapse__wire_resp_writer writer = elapse__resp_begin(
         connection, (context & ELAPSE__RESP_CONTEXT_RESP3) != 0,
         ELAPSE__RESP_JOB_BYTES + texts->key.size + texts->tag.size + texts->group.size +
-            texts->error.size + (is_item ? 0 : texts->headers.size) + beginning.body.size +
-            (size_t)(2 * TEXT_PAIRS + 1) * ELAPSE__WIRE_RESP_FRAME_MAX);
+            texts->error.size + texts->cron.size + texts->zone.size +
+            (is_item ? 0 : texts->headers.size) + beginning.body.size +
+            (size_t)(2 * (TEXT_PAIRS + RULE_PAIRS) + 1) * ELAPSE__WIRE_RESP_FRAME_MAX);
 
     ELAPSE__ASSERT((context & ELAPSE__RESP_CONTEXT_LOOK) != 0);
     ELAPSE__ASSERT_THAT(texts->tube.size, >, 0);
@@ -82,6 +93,8 @@ void elapse__resp_looked(struct elapse__connection *connection, uint64_t context
         write_names(&writer, texts);
     if (is_item && most > 0)
         write_beginning(&writer, &beginning);
+    if (view->recurring)
+        write_rule(&writer, texts);
     elapse__resp_end(connection, &writer);
 }
 

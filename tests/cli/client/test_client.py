@@ -228,8 +228,11 @@ class Jobs(ClientTest):
         self.done("put", "t", "often", "--every", "1h", "--key", "k")
         self.done("put", "u", "nightly", "--cron", "0 3 * * *")
         table = self.done("list", "--recurring").splitlines()
-        self.assertRegex(table[0], r"^ID +TUBE +STATE +DUE +LEFT +MISSED +FAILURES +KEY +TAG +ERROR$")
-        self.assertRegex(table[1], r"^2 +t +delayed +2\S+Z +\S+ \S+ +0 +0 +k +- +-$")
+        self.assertRegex(table[0], r"^ID +TUBE +STATE +DUE +LEFT +EVERY +CRON +ZONE +MISSED +FAILURES +KEY +TAG +ERROR$")
+        self.assertRegex(table[1], r"^2 +t +delayed +2\S+Z +\S+ \S+ +1h +- +- +0 +0 +k +- +-$")
+        self.assertRegex(table[2], r"   0 3 \* \* \* +- +0 ")
+        self.assertEqual([(job["every"], job["cron"], job["zone"]) for job in self.json_of("list", "--recurring")],
+                         [(3_600_000, None, None), (0, "0 3 * * *", None)])
         self.assertEqual(len(table), 3)
         self.assertEqual([job["id"] for job in self.json_of("list", "--recurring")], [2, 3])
         self.assertEqual([job["key"] for job in self.json_of("list", "t", "--recurring")], ["k"])

@@ -449,7 +449,10 @@ class Operations(HttpTest):
         self.assertEqual(sorted((job["tube"], job["recurring"], job["missed"], job["failures"]) for job in page["jobs"]),
                          [("a", True, 0, 0), ("b", True, 0, 0)])
         self.assertEqual(page["cursor"], None)
-        self.assertEqual(sorted(job["key"] for job in self.get("/api/v1/recurring?keys=true")["jobs"]), ["k", "l"])
+        self.assertEqual(sorted((job["key"], job["every_ms"], job["cron"], job["zone"])
+                                for job in self.get("/api/v1/recurring?keys=true")["jobs"]),
+                         [("k", 3_600_000, None, None), ("l", 0, "0 9 * * mon", "utc")])
+        self.assertNotIn("cron", page["jobs"][0])
         first = self.get("/api/v1/recurring?count=1")
         rest = self.get(f"/api/v1/recurring?cursor={first['cursor']}")
         self.assertEqual(sorted(job["tube"] for job in first["jobs"] + rest["jobs"]), ["a", "b"])

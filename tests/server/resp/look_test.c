@@ -23,12 +23,13 @@ RESP_TEST(look_up)
     says("PUT u '' EVERY 5s", "*2|:2|+scheduled|");
     begins(&c, "HELLO 3", "%7|");
     says("LOOKUPID 2",
-         "%27|$2|id|:2|$4|tube|$1|u|$5|state|$7|delayed|$3|due|:1700000005000|$4|left|:5000|"
+         "%30|$2|id|:2|$4|tube|$1|u|$5|state|$7|delayed|$3|due|:1700000005000|$4|left|:5000|"
          "$8|priority|:1024|$3|ttr|:60000|$6|expire|:0|$12|attempts_max|:20|$5|retry|:20|"
          "$11|backoff_min|:1000|$11|backoff_max|:600000|$8|attempts|:0|"
          "$9|recurring|#t|$6|missed|:0|$8|failures|:0|$5|lease|_|$6|holder|_|$6|reason|_|$5|await|:"
          "0|"
-         "$3|key|_|$3|tag|_|$5|group|_|$5|error|_|$8|error_at|_|$7|headers|_|$4|body|$0||");
+         "$3|key|_|$3|tag|_|$5|group|_|$5|error|_|$8|error_at|_|$7|headers|_|$4|body|$0||"
+         "$5|every|:5000|$4|cron|_|$4|zone|_|");
     says("LOOKUP u x", "_|");
 }
 
@@ -477,7 +478,8 @@ RESP_TEST(list_what_recurs)
     lists("LIST t RECURRING STATE ready", "");
     shows("RECURRING", "$9|recurring|:1|$6|missed|:0|$8|failures|:0|");
     shows("RECURRING BODY 9", "$3|key|$1|k|$3|tag|$1|x|");
-    shows("RECURRING KEYS", "$8|error_at|$-1|*50|$2|id|:3|");
+    shows("RECURRING KEYS", "$5|every|:3600000|$4|cron|$-1|$4|zone|$-1|*56|$2|id|:3|");
+    shows("LOOKUPID 3", "$5|every|:0|$4|cron|$9|* * * * *|$4|zone|");
     begins(&c, "RECURRING COUNT 1", "*2|:2|*1|");
     lists("RECURRING CURSOR 2", "3,");
     says("CANCELID 2", "*1|+removed|");
