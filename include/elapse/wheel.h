@@ -295,15 +295,26 @@ ELAPSE_API struct elapse_timer *elapse_wheel_pop_due(struct elapse_wheel *wheel)
  * popped in the order of arming. There is one exception: if a pending timer was started again for
  * the same or a later deadline, it may come at any position among the timers of its new deadline.
  * Cost: O(1) for the timer itself, and the moves of timers. After each arming a timer is moved at
- * most once for each level, and once more for each time that it was postponed. If the time advances
- * tick by tick, pop moves some timers ahead at each tick, and few timers are left to move when they
- * are due. On each level at most 128 timers are moved at a tick. If that does not suffice, each
- * tick that is left moves an equal share. That holds also for a burst of timers that are started
- * shortly before they are due. After a jump over many ticks, one call may have to move all timers
- * of one slot on each level. If that matters, call elapse_wheel_cascade, and call
- * elapse_wheel_cascade_ahead in the time before. If there is nothing to do, the cost is one
- * comparison. But if the timer with the least deadline of a slot was stopped or postponed, that
- * deadline causes one spurious wake-up.
+ * most once for each level, and once more for each time that it was postponed. If there is nothing
+ * to do, the cost is one comparison. But if the timer with the least deadline of a slot was stopped
+ * or postponed, that deadline causes one spurious wake-up.
+ *
+ * Caveat: the timers of a slot have to be moved before the slot is due, and one tick may have to
+ * move many of them. Then pop takes long, some nanoseconds for each move. How many it may be:
+ * - If the time advances tick by tick, and each tick pops until NULL, then a tick moves at most 128
+ *   timers on each level above 0, or n / t + 1 if that is more. n is the number of timers that
+ *   entered the slot that is needed next, at most all. t is the number of ticks until it is needed:
+ *   at first 128 on level 1, and 8064 on level 2.
+ * - A burst of timers that are started shortly before their slot is needed enters lower levels.
+ *   Only the first 129 timers of the burst enter the slot.
+ * - A tick at which a block of slots ends may also move a slot of up to 128 timers on each level.
+ *   Each tick may also move up to 128 timers of level 0 that were postponed.
+ * - After a jump over many ticks, the first due timer waits for all timers of one slot on each
+ *   level, and for the postponed timers whose former deadline has passed. No number bounds that.
+ * - If a jump ends where nothing is due, pop moves at most 128 timers, or 16 (n / t + 1) if that is
+ *   more.
+ * If that is too long, advance tick by tick, or call elapse_wheel_cascade_ahead in the time before,
+ * and elapse_wheel_cascade in steps after a jump.
  */
 ELAPSE_API inline struct elapse_timer *elapse_wheel_pop(struct elapse_wheel *wheel)
 {
