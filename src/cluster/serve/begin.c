@@ -50,6 +50,7 @@ void elapse__cluster_begin(struct elapse__cluster *cluster, elapse__cluster_call
             {.file = cluster->event, .for_data = true},
             {.file = cluster->service.signals.file, .for_data = true}};
         (void)elapse__os_wait(watches, 2, ELAPSE__OS_FOREVER);
+        (void)elapse__os_event_reset(cluster->event);
         if (watches[1].ready && elapse__service_is_asked_to_end(&cluster->service))
             abandon(cluster);
     }

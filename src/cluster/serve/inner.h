@@ -20,7 +20,8 @@
  *               the last group that the files have.
  *
  *   A partition that cannot go on because of its files or the database is OUT: its runner
- * ends, and the node goes on with the others. If none is left the process ends.
+ * ends, and the node goes on with the others. If its files cannot be opened when the node starts,
+ * it gets no store and no runner. If no partition is left the process ends.
  *
  * Rules
  *

@@ -16,12 +16,21 @@ struct elapse__partition_owner
 elapse__cluster_partition_owner(struct elapse__cluster_partition *partition);
 extern const struct elapse__runner_calls elapse__cluster_partition_calls;
 
+/* If the error is a fault of the partition's files, ends the partition on this node, logs why with
+ * `detail`, and returns true. If there is a runner, it hands the partition over. Returns false if
+ * the disk or the machine is at fault, because the other partitions need these, too (promise Q11).
+ * Called on the runner's thread, or, while there is no runner, by the thread that opens the
+ * store. */
+bool elapse__cluster_partition_goes_without_files(struct elapse__cluster_partition *partition,
+                                                  enum elapse_error error, const char *detail);
+
 /* ---- partition_life.c ---- */
 
 /* Makes the partition with this number, and opens its store if the files belong to the partition.
  * `context` is the cluster. Any thread may call this, for several partitions at the same time. If
  * it fails, there is no store. Then the partition has a line for the log, unless there was no
- * memory. */
+ * memory. If the partition's files are at fault, `out` is set, and the node can go on without the
+ * partition. */
 void elapse__cluster_partition_open(void *context, uint32_t number);
 
 /* Starts the runner. Requires that there is a store. If it fails, logs why and returns false. */

@@ -66,17 +66,15 @@ static bool is_stopping(const struct elapse__cluster_partition *partition)
     return atomic_load(&partition->cluster->is_stopping);
 }
 
-/* If the error is a fault of the partition's files, ends the partition on this node and returns
- * true. If this node owns the partition, the runner hands it over. Returns false if the disk or the
- * machine is at fault, because the other partitions need these, too (promise Q11). */
-static bool goes_without_files(struct elapse__cluster_partition *partition, enum elapse_error error,
-                               const char *detail)
+bool elapse__cluster_partition_goes_without_files(struct elapse__cluster_partition *partition,
+                                                  enum elapse_error error, const char *detail)
 {
     if (error != ELAPSE_ERROR_DAMAGED && error != ELAPSE_ERROR_FORMAT &&
         error != ELAPSE_ERROR_ARGUMENT)
         return false;
     go_without(partition, "its directory does not fit the log, or is damaged", detail);
-    elapse__runner_hand_over(partition->runner);
+    if (partition->runner != NULL)
+        elapse__runner_hand_over(partition->runner);
     return true;
 }
 
@@ -131,7 +129,8 @@ static void give_up(struct elapse__cluster_partition *partition, const char *wha
 {
     ELAPSE__ASSERT_THAT(error, !=, ELAPSE_OK);
     partition->gave_up = true;
-    if (is_stopping(partition) || goes_without_files(partition, error, what))
+    if (is_stopping(partition) ||
+        elapse__cluster_partition_goes_without_files(partition, error, what))
         return;
     elapse__cluster_partition_say(partition, ELAPSE__LOGGER_ERROR,
                                   "partition %" PRIu32 ": %s: %s: %s", partition->number,
@@ -265,7 +264,7 @@ static bool open_anew(struct elapse__cluster_partition *partition)
     enum elapse_error error = elapse__cluster_partition_open_store(partition, &fault);
     if (error == ELAPSE_OK)
         return true;
-    if (goes_without_files(partition, error, fault.text))
+    if (elapse__cluster_partition_goes_without_files(partition, error, fault.text))
         return false;
     elapse__cluster_partition_say(partition, ELAPSE__LOGGER_ERROR, "%s", fault.text);
     fail(partition);

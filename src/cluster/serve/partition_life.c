@@ -2,6 +2,7 @@
  * Opens the files of a partition, starts its runner, and closes both. The runner is the thread that
  * talks to the database (src/cluster/postgres/runner.h).
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,6 +39,21 @@ static bool refuse(struct elapse__cluster_partition *partition, const char *what
     return false;
 }
 
+/* Called when the file `cluster` cannot be read. If the file itself is at fault, the node can go on
+ * without the partition. */
+static bool refuse_memory(struct elapse__cluster_partition *partition, int error)
+{
+    char text[ELAPSE__CLUSTER_PARTITION_DIRECTORY_BYTES + 64];
+    bool is_no_such_file = error == EISDIR || error == ELOOP || error == ESPIPE;
+
+    if (error != EBADMSG && !is_no_such_file)
+        return refuse(partition, "the file cluster", error);
+    (void)snprintf(text, sizeof text, "%s/cluster: %s", partition->directory,
+                   is_no_such_file ? "it is no plain file" : "the file is damaged");
+    (void)elapse__cluster_partition_goes_without_files(partition, ELAPSE_ERROR_DAMAGED, text);
+    return false;
+}
+
 /* Returns whether the files are those of this partition and queue. The log would not continue other
  * files, and the runner would empty them. */
 static bool belongs_here(struct elapse__cluster_partition *partition)
@@ -47,7 +63,7 @@ static bool belongs_here(struct elapse__cluster_partition *partition)
     int error = elapse__store_recall(&elapse__files_linux, partition->directory, &memory);
 
     if (error != 0)
-        return refuse(partition, "the file cluster", error);
+        return refuse_memory(partition, error);
     if (memory.genesis == 0 || memory.genesis == partition->log.genesis)
         return true;
     atomic_store(&partition->cluster->is_refused, true);
@@ -80,7 +96,8 @@ void elapse__cluster_partition_open(void *context, uint32_t number)
         !elapse__cluster_partition_make_inbox(partition) || !belongs_here(partition))
         return;
     enum elapse_error error = elapse__cluster_partition_open_store(partition, &fault);
-    if (error == ELAPSE_OK)
+    if (error == ELAPSE_OK ||
+        elapse__cluster_partition_goes_without_files(partition, error, fault.text))
         return;
     if (error == ELAPSE_ERROR_IN_USE)
         atomic_store(&cluster->is_refused, true);

@@ -38,6 +38,23 @@ static void open_all(void *context, uint32_t number)
     elapse__cluster_each(cluster->partition_count, elapse__cluster_partition_open, cluster);
 }
 
+/* Called when the opening of the partition's store has ended. Returns whether the node can begin:
+ * there is a store, or the partition's files are at fault, and the node goes on without them. */
+static bool look_at_store(struct elapse__cluster_partition *partition)
+{
+    bool is_out = partition->out != NULL;
+
+    ELAPSE__ASSERT(!is_out || partition->store == NULL);
+    partition->seen_out = partition->out;
+    if (is_out)
+        partition->figures.partition.role = ELAPSE__ROLE_STOPPED;
+    if (partition->monitor.made > 0)
+        elapse__cluster_partition_log(partition);
+    return partition->store != NULL || is_out;
+}
+
+/* Opens the stores of all partitions. Returns false if the node cannot begin, or if no partition is
+ * left. */
 static bool open_stores(struct elapse__cluster *cluster)
 {
     ELAPSE__ASSERT(cluster->partitions == NULL && cluster->partition_count == 0);
@@ -46,10 +63,12 @@ static bool open_stores(struct elapse__cluster *cluster)
         return false;
     cluster->partition_count = cluster->queue.partitions;
     elapse__cluster_begin(cluster, open_all, cluster);
-    bool are_open = true;
-    for (uint32_t i = 0; i < cluster->partition_count; i++)
-        are_open = are_open && cluster->partitions[i].store != NULL;
-    return are_open;
+    bool can_begin = true, is_any_open = false;
+    for (uint32_t i = 0; i < cluster->partition_count; i++) {
+        can_begin = look_at_store(&cluster->partitions[i]) && can_begin;
+        is_any_open = is_any_open || cluster->partitions[i].store != NULL;
+    }
+    return can_begin && is_any_open;
 }
 
 static bool admit(void *context, struct elapse__wire_resp_argument name,
@@ -212,7 +231,8 @@ static bool start(struct elapse__cluster *cluster)
         !elapse__cluster_errand_start(&cluster->inbox, elapse__cluster_errand_inbox, cluster))
         return false;
     for (uint32_t i = 0; i < cluster->partition_count; i++)
-        if (!elapse__cluster_partition_start(&cluster->partitions[i]))
+        if (cluster->partitions[i].store != NULL &&
+            !elapse__cluster_partition_start(&cluster->partitions[i]))
             return false;
     return true;
 }
@@ -259,6 +279,8 @@ static bool have_looked(struct elapse__cluster *cluster)
     for (uint32_t i = 0; i < cluster->partition_count; i++) {
         struct elapse__cluster_partition *partition = &cluster->partitions[i];
         struct elapse__runner_figures figures;
+        if (partition->runner == NULL)
+            continue;
         elapse__runner_figures(partition->runner, &figures);
         elapse__lock(&partition->monitor.lock);
         bool has_ended = partition->has_ended;

@@ -23,6 +23,14 @@ def create_queue(primary, name, lease):
                     primary.host], check=True, stdout=subprocess.DEVNULL, timeout=cluster.PATIENCE_S)
 
 
+def of_parts(node, name):
+    """Returns a figure of each partition."""
+    port = int(re.search(r"listening: http:127\.0\.0\.1:(\d+)", node.process.text())[1])
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as answer:
+        text = answer.read().decode()
+    return re.findall(rf"elapse_partition_{name}{{partition=\"\d+\"}} (\d+)", text)
+
+
 class Start(NodesTest):
     def refused(self, node, words):
         node.begin()
@@ -305,7 +313,7 @@ class SideBySide(NodesTest):
 
     def test_no_partition_waits_for_the_files_of_another(self):
         """The file `cluster` of the first one is a pipe, so it cannot be read before somebody writes."""
-        node = self.node()
+        node = self.node("--http", "127.0.0.1:0")
         (node.data / "part-0").mkdir(parents=True)
         pipe = node.data / "part-0/cluster"
         os.mkfifo(pipe)
@@ -315,9 +323,14 @@ class SideBySide(NodesTest):
         self.assertFalse((node.data / "part-0/journal").exists())
         with open(pipe, "wb"):
             pipe.unlink()
-        self.assertEqual(node.process.wait(), 1)
-        node.fails = True
-        self.assertIn("part-0: the file cluster: ", node.process.text())
+        node.port = node.process.wait_for_port()
+        node.process.wait_for(b"partition 0 cannot go on: its directory does not fit the log, or is damaged: ")
+        self.assertIn("part-0/cluster: it is no plain file. This node goes on without it", node.process.text())
+        self.wait_until(lambda: node.owned() == 15, "it owns the others")
+        self.assertEqual(of_parts(node, "stopped"), ["1"] + 15 * ["0"])
+        node.stop()
+        node.start()
+        self.wait_until(lambda: node.owned() == 16, "it owns all")
 
 
 class BrokenPartitions(NodesTest):
@@ -352,7 +365,7 @@ class BrokenPartitions(NodesTest):
             self.assertIn(word, node.process.text())
         self.wait_until(lambda: (node.owned(), int(node.info()["partitions_without_owner"])) == (1, 1), "it has one")
         for state in ("stopped", "without_owner", "complaint"):
-            self.wait_until(lambda name=state: self.of_parts(node, name) == ["0", "1"], state)
+            self.wait_until(lambda name=state: of_parts(node, name) == ["0", "1"], state)
         self.put(node, "x", "KEY", self.key_of(0))
 
     def key_of(self, partition):
@@ -363,11 +376,47 @@ class BrokenPartitions(NodesTest):
             return (hashed ^ hashed >> 32) % 2 == partition
         return next(filter(is_there, map(str, range(99))))
 
-    def of_parts(self, node, name):
-        port = int(re.search(r"listening: http:127\.0\.0\.1:(\d+)", node.process.text())[1])
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as answer:
-            text = answer.read().decode()
-        return re.findall(rf"elapse_partition_{name}{{partition=\"[01]\"}} (\d)", text)
+    def damage(self, node, partition):
+        """Flips a byte of the header of the partition's first file, or flips it back."""
+        files = (node.data / f"part-{partition}/journal").glob("*.log")
+        with open(min(files, key=lambda path: int(path.stem)), "r+b") as file:
+            file.seek(16)
+            byte = file.read(1)[0]
+            file.seek(16)
+            file.write(bytes([byte ^ 1]))
+
+    def test_a_directory_that_is_damaged_before_the_start(self):
+        """Where no partition is left, the node ends."""
+        node = self.owner("--http", "127.0.0.1:0")
+        self.put(node, "kept", "KEY", self.key_of(1))
+        node.stop()
+        self.damage(node, 1)
+        node.start()
+        self.goes_on_without_the_second(node, "its directory does not fit the log, or is damaged: ",
+                                        "part-1/journal/1.log: the header of the file is damaged")
+        node.stop()
+        self.damage(node, 0)
+        node.begin()
+        self.assertEqual(node.process.wait(), 1, node.process.text())
+        for partition in (0, 1):
+            self.assertIn(f"partition {partition} cannot go on: its directory", node.process.text())
+            self.damage(node, partition)
+        node.start()
+        self.wait_until(lambda: node.owned() == 2, "it owns both again")
+        self.assertEqual(set(self.take(node)), {"kept", "x"})
+
+    def test_a_directory_that_is_damaged_while_the_node_runs(self):
+        """A node that loses its partitions opens their files again, and finds the damage."""
+        node = self.owner("--http", "127.0.0.1:0")
+        node.freeze()
+        other = self.owner()
+        self.damage(node, 1)
+        node.thaw()
+        node.process.wait_for(b"partition 1 cannot go on: its directory does not fit the log, or is damaged: ")
+        self.assertIn("part-1/journal/1.log: the header of the file is damaged", node.process.text())
+        self.wait_until(lambda: node.owned() == 0, "it follows the other partition")
+        other.stop()
+        self.goes_on_without_the_second(node)
 
     def test_a_right_that_is_lost(self):
         node = self.plain_node()
