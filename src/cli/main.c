@@ -32,8 +32,10 @@
     X("find",       "find jobs on a server by their key, in all tubes", find_command)             \
     X("groups",     "list the groups of a tube, and count their jobs", groups_command)            \
     X("stats",      "count the jobs of a server, or of a tube", stats_command)                    \
+    X("history",    "show what a server did in each of the last minutes", history_command)        \
     X("top",        "watch a server: its jobs, its tubes, and how fast they change", top_command) \
     X("clients",    "list who is connected to a server, and who holds leases", clients_command)   \
+    X("whoami",     "show as whom a server knows you, and what you may do", whoami_command)       \
     X("work",       "have the jobs of a server done by a program or a web hook", work_command)    \
     X("reserve",    "take jobs from a server, to do them by hand", verb_command)                  \
     X("ack",        "say that jobs are done", verb_command)                                       \

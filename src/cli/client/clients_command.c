@@ -18,7 +18,7 @@
 
 static const char client_columns[] = "id,addr,name,leases,oldest,tubes";
 
-enum { FIELDS_MAX = 16 };
+enum { FIELDS_MAX = 16, TUBES_MAX = 8 };
 
 /* A line of the text as a map: an array in which a name and its value alternate. The names and
  * values lie in the text. */
@@ -26,6 +26,8 @@ struct row {
     redisReply map;
     redisReply *elements[2 * FIELDS_MAX];
     redisReply parts[2 * FIELDS_MAX];
+    redisReply *tubes[TUBES_MAX];
+    redisReply tube_names[TUBES_MAX];
 };
 
 static void set_text(redisReply *reply, char *text, size_t length)
@@ -57,14 +59,34 @@ static size_t decode(char *text, size_t length)
     return used;
 }
 
-/* Sets a value. It is a number if it has only digits. A name, and a list of tubes, may have only
- * digits too, but they are texts. */
-static void set_value(redisReply *reply, const redisReply *name, char *text, size_t length)
+/* Sets a value to an array of the names of tubes. Between the names there are commas; a comma in a
+ * name is encoded. Names after the first TUBES_MAX are ignored. */
+static void set_tubes(struct row *row, redisReply *reply, char *text, size_t length)
 {
-    bool is_number = length > 0 && strspn(text, "0123456789") >= length &&
-                     !answer_is_word(name, "name") && !answer_is_word(name, "tubes");
+    const char *end = text + length;
 
-    if (is_number)
+    *reply = (redisReply){.type = REDIS_REPLY_ARRAY, .element = row->tubes};
+    while (text < end && reply->elements < (size_t)TUBES_MAX) {
+        const char *comma = memchr(text, ',', (size_t)(end - text));
+        size_t bytes = comma == NULL ? (size_t)(end - text) : (size_t)(comma - text);
+        redisReply *name = &row->tube_names[reply->elements];
+        set_text(name, text, decode(text, bytes));
+        row->tubes[reply->elements++] = name;
+        text += bytes + 1;
+    }
+}
+
+/* Sets a value. It is a number if it has only digits. A name may have only digits, too, but it is a
+ * text. */
+static void set_value(struct row *row, redisReply *reply, const redisReply *name, char *text,
+                      size_t length)
+{
+    bool is_number =
+        length > 0 && strspn(text, "0123456789") >= length && !answer_is_word(name, "name");
+
+    if (answer_is_word(name, "tubes"))
+        set_tubes(row, reply, text, length);
+    else if (is_number)
         *reply = (redisReply){.type = REDIS_REPLY_INTEGER, .integer = strtoll(text, NULL, 10)};
     else
         set_text(reply, text, decode(text, length));
@@ -84,7 +106,7 @@ static void read_row(struct row *row, char *line, size_t length)
         if (name_bytes < bytes) {
             line[name_bytes] = '\0'; /* the code that writes JSON needs names as strings */
             set_text(name, line, name_bytes);
-            set_value(value, name, line + name_bytes + 1, bytes - name_bytes - 1);
+            set_value(row, value, name, line + name_bytes + 1, bytes - name_bytes - 1);
             row->elements[row->map.elements++] = name;
             row->elements[row->map.elements++] = value;
         }

@@ -1,5 +1,6 @@
 /*
- * elapse lookup: shows one job. elapse stats: shows counts of jobs.
+ * elapse lookup: shows one job. elapse stats: shows counts of jobs. elapse whoami: shows the user,
+ * and what it may do.
  */
 #include "../../base/assert.h"
 #include "../common/command.h"
@@ -109,4 +110,35 @@ enum exit_status stats_command(int argc, char **argv)
     struct client *client = client_new();
     struct command_option table[1 + CLIENT_OPTION_COUNT] = {client_json_option(client)};
     return client_run(client, &stats_help, show_stats, client, table, argc, argv);
+}
+
+/* ---- whoami ---- */
+
+static const struct command_help whoami_help = {
+    .usage = "Usage: elapse whoami [OPTION]...\n",
+    .purpose = "Shows as whom a server knows you, which rights you have, and for which tubes: '-' "
+               "is\nfor all of them. Who may do everything is the user default.\n",
+    .example = "Example:\n"
+               "  elapse whoami --user reader --token-file password\n",
+};
+
+static enum exit_status show_user(void *context, const struct command_line *line)
+{
+    struct client *client = context;
+    enum exit_status status = options_check_count(line, 0);
+
+    if (status == STATUS_OK)
+        status = client_open(client);
+    if (status != STATUS_OK)
+        return status;
+    request_clear(&client->request);
+    request_add_text(&client->request, "WHOAMI");
+    return print_map(client, false, NULL);
+}
+
+enum exit_status whoami_command(int argc, char **argv)
+{
+    struct client *client = client_new();
+    struct command_option table[1 + CLIENT_OPTION_COUNT] = {client_json_option(client)};
+    return client_run(client, &whoami_help, show_user, client, table, argc, argv);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../../base/assert.h"
+#include "../../base/utf8.h"
 #include "../../protocol/reply_fields.h"
 #include "../common/text.h"
 #include "../common/timestamp.h"
@@ -14,6 +15,34 @@ static enum elapse__field_kind kind_of(const char *name)
     return elapse__field_kind_of(name, strlen(name));
 }
 
+/* Adds a value without a name. Text that is not UTF-8 is an object with `name_base64`, so that it
+ * can be told from a text that looks the same. */
+static void add_json_element(struct elapse__json *out, const redisReply *value)
+{
+    if (!answer_is_text(value)) {
+        if (value->type == REDIS_REPLY_INTEGER)
+            elapse__json_signed(out, value->integer);
+        else
+            elapse__json_null(out);
+        return;
+    }
+    if (elapse__utf8_is(value->str, value->len)) {
+        elapse__json_string(out, value->str, value->len);
+        return;
+    }
+    elapse__json_open(out, '{');
+    elapse__json_bytes_member(out, "name", value->str, value->len);
+    elapse__json_close(out, '}');
+}
+
+static void add_json_array(struct elapse__json *out, const redisReply *array)
+{
+    elapse__json_open(out, '[');
+    for (size_t i = 0; i < array->elements; i++)
+        add_json_element(out, array->element[i]);
+    elapse__json_close(out, ']');
+}
+
 void render_json_member(struct elapse__json *out, const redisReply *name, const redisReply *value)
 {
     ELAPSE__ASSERT(answer_is_name(name));
@@ -22,7 +51,9 @@ void render_json_member(struct elapse__json *out, const redisReply *name, const 
         return;
     }
     elapse__json_name(out, name->str);
-    if (value->type != REDIS_REPLY_INTEGER)
+    if (value->type == REDIS_REPLY_ARRAY)
+        add_json_array(out, value);
+    else if (value->type != REDIS_REPLY_INTEGER)
         elapse__json_null(out);
     else if (kind_of(name->str) == ELAPSE__FIELD_YES_OR_NO)
         elapse__json_boolean(out, value->integer != 0);
@@ -83,8 +114,25 @@ void render_duration(struct elapse__buffer *out, uint64_t milliseconds)
         buffer_add_text(out, "0");
 }
 
+/* Adds the texts of an array, with commas between them. */
+static void add_texts(struct elapse__buffer *out, const redisReply *array)
+{
+    for (size_t i = 0; i < array->elements; i++) {
+        if (i > 0)
+            buffer_add_text(out, ",");
+        if (answer_is_text(array->element[i]))
+            render_text(out, array->element[i]);
+    }
+    if (array->elements == 0)
+        buffer_add_text(out, "-");
+}
+
 void render_value(struct elapse__buffer *out, const char *name, const redisReply *value)
 {
+    if (value->type == REDIS_REPLY_ARRAY) {
+        add_texts(out, value);
+        return;
+    }
     if (answer_is_text(value)) {
         render_text(out, value);
         return;

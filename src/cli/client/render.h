@@ -16,11 +16,12 @@
  */
 void render_json(struct elapse__json *out, const redisReply *map);
 
-/* Adds one member. Requires that answer_is_name accepts the name. */
+/* Adds one member. An array becomes an array: of its texts those that are not UTF-8 are objects
+ * with the member name_base64. Requires that answer_is_name accepts the name. */
 void render_json_member(struct elapse__json *out, const redisReply *name, const redisReply *value);
 
 /* Adds a value for people. The kind that belongs to the name decides its form. Adds '-' if there is
- * no value. */
+ * no value. Texts of an array have commas between them. */
 void render_value(struct elapse__buffer *out, const char *name, const redisReply *value);
 
 /* Adds a line for each member, with its name and its value in columns. Times are in UTC, durations

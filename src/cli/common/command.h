@@ -14,8 +14,8 @@ typedef enum exit_status command_function(int argc, char **argv);
  * argv[0]. A program may be built without some of these functions. */
 command_function backup_command, cancel_command, check_command, clients_command, cluster_command,
     cron_command, ended_command, export_command, find_command, generate_command, groups_command,
-    import_command, list_command, lookup_command, password_command, put_command, replay_command,
-    reschedule_command, run_command, serve_command, show_command, stats_command, top_command,
-    verb_command, work_command;
+    history_command, whoami_command, import_command, list_command, lookup_command, password_command,
+    put_command, replay_command, reschedule_command, run_command, serve_command, show_command,
+    stats_command, top_command, verb_command, work_command;
 
 #endif

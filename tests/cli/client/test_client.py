@@ -283,14 +283,35 @@ class Jobs(ClientTest):
         self.json_of("reserve", "mails", "--holder", "a b,c%")
         rows = self.json_of("clients")
         self.assertEqual([(row["name"], row["leases"], row["tubes"]) for row in rows if row["id"] == 0],
-                         [("a b,c%", 1, "mails")])
+                         [("a b,c%", 1, ["mails"])])
         [own] = [row for row in rows if row["id"] != 0]
-        self.assertEqual((own["leases"], own["oldest"], own["tubes"]), (0, 0, ""))
+        self.assertEqual((own["leases"], own["oldest"], own["tubes"]), (0, 0, []))
         self.assertRegex(own["addr"], r"^127\.0\.0\.1:[0-9]+$")
         table = self.done("clients").splitlines()
         self.assertRegex(table[0], r"^ID +ADDR +NAME +LEASES +OLDEST +TUBES$")
         self.assertRegex(table[-1], r"^0 +- +a b,c% +1 +\S.* mails$")
         self.assert_usage_error("elapse clients", "clients", "x", says=["unknown argument 'x'"])
+        # Names with a comma, of digits, and that are no text.
+        for tube in ("a,b", "12", b"\xff", "/w=="):
+            self.done("put", tube, "x")
+            self.done("reserve", tube, "--holder", "many")
+        [many] = [row for row in self.json_of("clients") if row["name"] == "many"]
+        self.assertEqual(many["leases"], 4)
+        self.assertEqual(sorted(map(str, many["tubes"])), sorted(["a,b", "12", "/w==", "{'name_base64': '/w=='}"]))
+
+    def test_history(self):
+        [last] = self.json_of("history", "--minutes", "1") or [None]  # none: the server has just begun
+        if last is not None:
+            self.assertEqual(set(last), {"at", "span", "delayed", "ready", "reserved", "buried", "overdue", "put", "came_due",
+                                         "handed_out", "done", "cancelled", "late_p99", "late_max"})
+        self.assertRegex(self.done("history").splitlines()[0], r"^AT +PUT +DONE +READY +BURIED +OVERDUE +LATE P99 +LATE MAX$")
+        self.assert_usage_error("elapse history", "history", "x", says=["unknown argument 'x'"])
+        self.assertEqual(self.client("history", "--minutes", "1441").status, USAGE)
+
+    def test_whoami(self):
+        self.assertEqual(self.json_of("whoami"), [{"user": "default", "rights": ["put", "work", "look", "admin"], "tubes": None}])
+        self.assertEqual(self.done("whoami").splitlines(), ["user    default", "rights  put,work,look,admin", "tubes   -"])
+        self.assert_usage_error("elapse whoami", "whoami", "x", says=["unknown argument 'x'"])
 
     def test_cancel_all(self):
         self.done("put", "t", "--lines", "--tag", "a", stdin=b"x\n" * 10)

@@ -9,7 +9,7 @@ import support
 COMMANDS = ("run", "replay", "generate", "cluster", "cron", "check", "export", "ended", "import", "backup",
             "show") + (("serve", "password") if support.HAS_SERVER else ()) + (
                 ("put", "cancel", "reschedule", "kick", "pause", "resume", "limit", "arrive", "lookup", "list", "find",
-                 "groups", "clients", "stats", "top", "work", "reserve", "ack", "nack", "bury", "extend")
+                 "groups", "clients", "history", "whoami", "stats", "top", "work", "reserve", "ack", "nack", "bury", "extend")
                 if support.HAS_CLIENT else ())
 
 

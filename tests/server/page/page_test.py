@@ -980,6 +980,63 @@ class Live(PageTest):
         self.window.wait_for_text("#who", "with the rights put, look.")
         self.assertNotIn("Pause", offered())
 
+    def test_a_user_without_an_overview(self):
+        def line(name, rights, tubes=""):
+            return f"{name} #{hashlib.sha256(name.encode()).hexdigest()} {rights} {tubes}\n"
+
+        directory = self.enterContext(tempfile.TemporaryDirectory())
+        users = pathlib.Path(directory, "users")
+        users.write_text(line("shop", "look,admin", "orders,shop-*") + line("puts", "put") + line("all", "put,work,look,admin"), encoding="utf-8")
+        users.chmod(0o600)
+        running, client = self.start("--users", str(users))
+        client.ask("AUTH", "all", "all")
+        number, _ = client.ask("PUT", "orders", "hello")
+        client.ask("PUT", "orders", "hello", "IN", "1h")
+        hidden, _ = client.ask("PUT", "bills", "secret")
+        client.ask("PUT", "shop-1", "hello")
+        self.allowed = [UNAUTHORIZED, FORBIDDEN, re.compile(r"/events - Failed to load resource: the server responded with a status of 403"),
+                        re.compile(r"/api/v1/jobs/\d+ - Failed to load resource: the server responded with a status of 404")]
+        self.window.driver.get(running.address)
+        self.window.wait(lambda: self.window.find("#password").is_displayed(), "the question")
+        self.fill("#password", "shop:shop")
+        self.click("#password-dialog button")
+        self.window.wait_for_text("#narrow-text", "As shop you may look at jobs, change jobs and tubes, in the tubes orders, shop-*.")
+        self.window.wait_for_text("#narrow-rows", "orders")
+        self.assertEqual(self.window.run("return [...document.querySelectorAll('#narrow-rows td')].map((one) => one.textContent)"), ["orders", "1", "1", "0", "0", ""])
+        self.assertEqual(self.window.text("#connection"), "No overview")
+        for hidden_part in ("#lost", "#verdict", "#tubes", "#forecast", "#open-put"):
+            self.assertFalse(self.window.find(hidden_part).is_displayed(), hidden_part)
+        self.assertEqual(self.window.run(LOW_CONTRAST)["low"], [])
+        self.assertEqual(self.window.run(NAMELESS), [])
+        self.assertEqual(self.window.run(TOO_WIDE), [])
+        self.fill("#narrow-tube", "bills")
+        self.click("#narrow-form button")
+        self.window.wait_for_text("#narrow-problem", "You may not look at tube bills.")
+        self.fill("#narrow-tube", "shop-1")
+        self.click("#narrow-form button")
+        self.window.wait_for_text("#list-text", "1 job shown")
+        self.window.wait_for_text("#tube-text", "1 ready")
+        self.go("tubes/orders?state=ready")
+        self.window.wait_for_text("#list-text", "1 job shown")
+        self.window.wait_for_text("#list-actions", "Cancel all 1 ready")
+        # A job is found by its id, but not in another tube.
+        self.find_job(number)
+        self.fill("#find-text", str(hidden))
+        self.click("#find button")
+        self.window.wait_for_text("#found-text", "No job with this id is in a tube that you may look at.")
+        # Who only puts.
+        self.window.run("sessionStorage.setItem('elapse-password', 'puts:puts'); location.hash = '#/'; location.reload()")
+        self.window.wait_for_text("#narrow-text", "As puts you may put jobs. To see jobs and figures you need the right look.")
+        self.assertTrue(self.window.find("#open-put").is_displayed())
+        self.assertFalse(self.window.find("#narrow-form").is_displayed())
+        # Rights that are given are noticed.
+        users.write_text(line("puts", "put,look"), encoding="utf-8")
+        running.signal(signal.SIGHUP)
+        running.wait_for(b"reloaded: 1 users")
+        self.window.run("reconnect()")
+        self.window.wait(lambda: self.tube("orders"), "the overview")
+        self.assertFalse(self.window.find("#narrow").is_displayed())
+
     def test_asks_for_the_password_once(self):
         self.allowed = [UNAUTHORIZED]
         with tempfile.NamedTemporaryFile("w", encoding="utf-8") as passwords:
