@@ -1,10 +1,16 @@
-"""Tests what nodes tell over HTTP: metrics, the events of the page, and commands in JSON."""
+"""Tests what nodes tell over HTTP: metrics, the events of the page, and commands in JSON.
+
+ELAPSE_WRONG_CLOCK names a library with which a node's wall clock is wrong.
+"""
 
 import collections
 import http.client
 import json
+import os
 import pathlib
 import re
+import subprocess
+import unittest
 
 import nodes_support as support
 from nodes_support import NodesTest
@@ -12,6 +18,7 @@ from nodes_support import NodesTest
 LINE = re.compile(r'^([a-z_]+)(?:\{(.*)\})? (\S+)$')
 LISTENS = re.compile(r"listening: http:127\.0\.0\.1:(\d+)")
 HTTP = ("--http", "127.0.0.1:0")
+WRONG_CLOCK = os.environ.get("ELAPSE_WRONG_CLOCK")
 
 
 class FiguresTest(NodesTest):
@@ -174,6 +181,45 @@ class FiguresTest(NodesTest):
         self.assertEqual(answer.status, 200)
         self.assertIn("\nelapse_wrong_passwords_total 2\n", answer.read().decode())
         self.wait_until(lambda: "wrong passwords from 127.0.0.1" in self.log(node), "the log says who guesses")
+
+    def node_ahead(self, seconds):
+        """Starts a node whose wall clock is so many seconds ahead."""
+        node = self.node(*HTTP)
+        node.before = ("env", f"LD_PRELOAD={WRONG_CLOCK}", f"ELAPSE_AHEAD_S={seconds}")
+        return node.start()
+
+    def status(self, *options):
+        command = [support.server_process.PROGRAM, "cluster", "status", "--queue", "test", *options]
+        return subprocess.run([*command, "--cluster", self.primary.host], stdout=subprocess.PIPE, text=True,
+                              timeout=support.cluster.PATIENCE_S, check=False).stdout
+
+    @unittest.skipUnless(WRONG_CLOCK, "not beside a sanitizer")
+    def test_a_clock_that_differs_is_a_warning(self):
+        """Below 5 s the node serves. The status names the worst clock."""
+        said = "partition {}: this node's wall clock differs from the database's: watch NTP on both; " \
+               r"this node's wall clock minus the database's: (-?\d+) ms"
+        right = self.owner(*HTTP)
+        self.wait_until(lambda: max(self.of_parts(self.metrics(right), "clock_off_ms")) < 500, "its clock is right")
+        self.assertNotIn("wall clock of the node", self.status())
+        for seconds, side in ((2, "ahead of"), (-4, "behind")):
+            with self.subTest(seconds=seconds):
+                node = self.node_ahead(seconds)
+                for part in range(2):
+                    line = self.wait_until(lambda node=node, part=part: re.search(
+                        said.format(part), self.log(node)), "the log warns")
+                    self.assertGreater(int(line[1]) * seconds, 500 * abs(seconds))
+                self.wait_until(lambda node=node, off=abs(seconds): all(
+                    1000 * off - 500 < here < 1000 * off + 500
+                    for here in self.of_parts(self.metrics(node), "clock_off_ms")), "the metric")
+                for part in self.event(node)["cluster"]["partitions"]:
+                    self.assertRegex(part["clock"], "^this node's wall clock differs from the database's")
+                worst = rf"the wall clock of the node at 127\.0\.0\.1:{node.port} is \d+ ms {side} the database's"
+                self.wait_until(lambda worst=worst: re.search(worst, self.status()), "the status says which clock")
+                [warning] = json.loads(self.status("--json"))["warnings"]
+                self.assertRegex(warning, worst)
+        self.assertEqual([part["clock"] for part in self.event(right)["cluster"]["partitions"]], [""] * 2)
+        right.stop()
+        self.wait_until(lambda: sum(other.owned() for other in self.nodes[1:]) == 2, "the others own all")
 
     def test_names_that_are_emptied_are_a_complaint(self):
         node = self.owner(*HTTP)
