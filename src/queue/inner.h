@@ -192,6 +192,7 @@ struct elapse__queue {
     struct elapse__hash_secret secret;
     uint64_t random;      /* state of the jitter's generator */
     uint64_t last_id;     /* the greatest id used */
+    uint32_t swept;       /* the last place that the replay of a group's TUBE looked at */
     uint64_t replayed_id; /* the greatest id of a job that was replayed */
     uint64_t last_lease;
     uint64_t readied;     /* jobs that became ready, and pauses that ended */

@@ -14,7 +14,8 @@
  *      group     1 byte with its size, then its bytes
  *      next      8 bytes, milliseconds by the wall clock; then 8 bytes, the part of the next one
  *      rate      8 bytes, the number of the rate of groups that `next` is by
- *      written   8 bytes, the time of the record in milliseconds by the wall clock
+ *      written   8 bytes, the time of the record in milliseconds by the wall clock; a replay learns
+ *                from it which buckets before are full
  */
 #ifndef ELAPSE__QUEUE_SETTINGS_H
 #define ELAPSE__QUEUE_SETTINGS_H

@@ -414,10 +414,9 @@ enum elapse__queue_result elapse__queue_group_next_replay(struct elapse__queue *
 /* Makes the buckets of all groups after a replay. */
 void elapse__queue_open_group_rates(struct elapse__queue *queue);
 
-/* Ends the buckets of a tube, or of all tubes if it is NULL, whose records lie below this position.
- * Ends the groups and tubes that nothing keeps then, but not the tube that was given. */
-void elapse__queue_group_buckets_end(struct elapse__queue *queue, struct elapse__queue_tube *tube,
-                                     uint64_t below);
+/* Ends the buckets whose records lie below this position, and the groups and tubes that nothing
+ * keeps then. */
+void elapse__queue_group_buckets_end(struct elapse__queue *queue, uint64_t below);
 
 /* ---- rates (limit.c). They require that the tube has a record. ---- */
 

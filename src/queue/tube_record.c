@@ -52,8 +52,11 @@ static void end_record(struct elapse__queue *queue, struct elapse__queue_tube *t
 void elapse__queue_tube_record_settle(struct elapse__queue *queue, struct elapse__queue_tube *tube)
 {
     ELAPSE__ASSERT(tube->record != NULL);
-    /* While groups are moved, the jobs of the tube are held, and counted as such here. */
-    if (!elapse__queue_settings_say(&tube->record->settings) && !elapse__queue_is_moving(tube))
+    /* While groups are moved, the jobs of the tube are held, and counted as such here. In a replay
+     * settings that say nothing say that the buckets before them are void; they end at its end. */
+    bool is_needed = elapse__queue_is_moving(tube) ||
+                     (!queue->open && tube->turns != NULL && tube->turns->buckets > 0);
+    if (!elapse__queue_settings_say(&tube->record->settings) && !is_needed)
         end_record(queue, tube);
 }
 
@@ -111,10 +114,13 @@ void elapse__queue_tube_records_open(struct elapse__queue *queue)
     elapse__queue_open_group_rates(queue);
     while ((tube = elapse__queue_next_tube(queue, &number)) != NULL) {
         elapse__queue_open_buried(queue, tube);
-        if (tube->record != NULL)
-            elapse__queue_open_rate(queue, tube);
-        if (tube->record != NULL && tube->record->settings.pause_ms != 0)
+        if (tube->record == NULL)
+            continue;
+        elapse__queue_open_rate(queue, tube);
+        if (tube->record->settings.pause_ms != 0)
             open_pause(queue, tube);
+        else
+            elapse__queue_tube_record_settle(queue, tube);
     }
 }
 
@@ -122,7 +128,7 @@ void elapse__queue_tube_records_forget(struct elapse__queue *queue, uint64_t pos
 {
     struct elapse__queue_tube *tube = NULL;
     uint32_t number = 0;
-    elapse__queue_group_buckets_end(queue, NULL, position);
+    elapse__queue_group_buckets_end(queue, position);
     while ((tube = elapse__queue_next_tube(queue, &number)) != NULL)
         if (tube->record != NULL && tube->record->position < position)
             end_record(queue, tube);

@@ -374,6 +374,103 @@ QUEUE_TEST(a_crash_while_another_rate_comes_fills_no_bucket)
     assert_in_range(take_all(f), 1, 10);
 }
 
+static void ignore_live(struct elapse__record_sink *sink, uint64_t position, int64_t change)
+{
+    (void)sink;
+    (void)position;
+    (void)change;
+}
+
+/* Replays the log, and returns how many groups there are at its end, before the queue is opened. */
+static uint32_t groups_replayed(struct fixture *f)
+{
+    struct elapse__queue_options options = f->options;
+    struct elapse__record_sink sink = f->log.sink;
+    sink.live = ignore_live;
+    options.sink = &sink;
+    struct elapse__queue *queue = elapse__queue_new(&options);
+    assert_non_null(queue);
+    assert_ok(log_replay(&f->log, queue));
+    assert_int_equal(queue->group_index.count, queue->tubes.count - queue->tube_index.count);
+    uint32_t groups = queue->group_index.count;
+    elapse__queue_free(queue);
+    return groups;
+}
+
+/* The log has very many groups, of which few were remembered at a time. */
+QUEUE_TEST(a_replay_forgets_groups_whose_buckets_are_full)
+{
+    enum { GROUPS = 5000, AT_A_TIME = 60 };
+    struct elapse__queue_put some = job("b");
+    rate(f, 1, 60000, 1);
+    for (uint32_t i = 0; i < GROUPS; i++) {
+        some.group = (struct elapse__queue_text){&i, sizeof i};
+        assert_int_equal(elapse__queue_put(f->queue, f->now, &some).result,
+                         ELAPSE__QUEUE_SCHEDULED);
+        assert_int_equal(take_all(f), 1);
+        f->now.boot_ms += 60000 / AT_A_TIME;
+        f->now.wall_ms += 60000 / AT_A_TIME;
+        while (elapse__queue_turn(f->queue, f->now).more)
+            ;
+        assert_true(f->queue->group_index.count <= AT_A_TIME);
+    }
+    assert_in_range(groups_replayed(f), AT_A_TIME, AT_A_TIME + AT_A_TIME / 3 + 2);
+    restart(f, 1);
+    assert_in_range(f->queue->group_index.count, AT_A_TIME - 2, AT_A_TIME);
+}
+
+QUEUE_TEST(a_replay_forgets_buckets_that_are_void)
+{
+    for (int i = 0; i < 2; i++) {
+        struct elapse__queue_put some = job("b");
+        rate(f, 1, month_ms, 1);
+        for (uint32_t group = 0; group < 1000; group++) {
+            some.group = (struct elapse__queue_text){&group, sizeof group};
+            assert_int_equal(elapse__queue_put(f->queue, f->now, &some).result,
+                             ELAPSE__QUEUE_SCHEDULED);
+        }
+        assert_int_equal(take_all(f), 1000);
+        assert_true(groups_replayed(f) >= 1000);
+        if (i == 0)
+            rate(f, 1, 1000, 1);
+        else
+            limit(f, &(struct elapse__queue_limits){0});
+        some.tube = text("u");
+        struct elapse__queue_limits limits = {.group_rate = {1, month_ms, 1000}};
+        assert_ok(elapse__queue_limit(f->queue, f->now, some.tube, &limits).result);
+        some.group = text("a");
+        for (unsigned take = 0; take < 300; take++) {
+            struct elapse__queue_handed handed;
+            uint64_t id = elapse__queue_put(f->queue, f->now, &some).id;
+            assert_ok(elapse__queue_reserve_id(f->queue, f->now, id, NULL, true, &handed).result);
+            assert_ok(elapse__queue_ack(f->queue, f->now, holder(&handed)).result);
+        }
+        assert_int_equal(groups_replayed(f), 1);
+        restart(f, 0);
+        limits.group_rate = (struct elapse__queue_rate){0};
+        assert_ok(elapse__queue_limit(f->queue, f->now, some.tube, &limits).result);
+        limit(f, &limits);
+        assert_int_equal(elapse__queue_tube_count(f->queue), 0);
+        assert_true(log_clean(&f->log, f->queue, f->now, f->log.count - f->log.tail));
+    }
+}
+
+/* Cleaning may copy the settings of a tube behind the buckets of its groups. */
+QUEUE_TEST(a_bucket_before_the_settings_of_its_tube_counts)
+{
+    rate(f, 1, month_ms, 1);
+    put_in(f, "a", 9);
+    put_in(f, "b", 9);
+    for (unsigned i = 0; i < 9; i++) { /* each is passed by the sweep of the others */
+        if (i > 0)
+            pass(f, month_ms);
+        assert_int_equal(take_all(f), 2);
+        assert_true(log_clean(&f->log, f->queue, f->now, f->log.count - f->log.tail - 4));
+        restart(f, 0);
+        assert_int_equal(take_all(f), 0);
+    }
+}
+
 QUEUE_TEST(a_wall_clock_that_was_set_back_makes_no_wait_of_a_group_longer)
 {
     rate(f, 1, 3600000, 1);

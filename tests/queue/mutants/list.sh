@@ -129,6 +129,18 @@ mutant a_clock_set_back_makes_a_group_wait src/queue/group_record.c \
     'bucket->bucket = [-read.tick < empty.tick ? read : empty-]{+read+};'
 mutant a_bucket_of_an_earlier_rate_comes_back src/queue/group_record.c \
     '[-elapse__queue_bucket_of(queue, group)->rate < tube->record->settings.group_rate_since-]{+false+}) {'
+mutant a_replay_keeps_each_group_of_the_log src/queue/group_record.c \
+    'enum { PLACES = [-4-]{+0+} };'
+mutant a_replay_forgets_buckets_too_early src/queue/group_record.c \
+    'return [-elapse__queue_bucket_full(&by_wall, &rate)-]{+elapse__queue_bucket_next(&by_wall) / 2+} < wall_ms;'
+mutant a_replay_forgets_buckets_before_their_settings src/queue/group_record.c \
+    'if (tube->record == NULL)
+        return [-false-]{+true+};
+    if (!elapse__queue_rate_is_slow(&rate) ||'
+mutant a_replay_keeps_void_buckets src/queue/group_record.c \
+    'return [-tube->record->position > bucket->position-]{+false+};'
+mutant a_replay_loses_settings_that_make_buckets_void src/queue/tube_record.c \
+    '(!queue->open && tube->turns != NULL && [-tube->turns->buckets > 0-]{+false+});'
 mutant a_crash_while_another_rate_comes_fills_buckets src/queue/group_rate.c \
     'if ([-!elapse__queue_rate_is_slow(&old) || !elapse__queue_rate_is_slow(rate)-]{+true+})'
 mutant another_slow_rate_is_not_written src/queue/group_record.c \
