@@ -48,6 +48,7 @@ static bool next_part(struct elapse__wire_resp_argument *word,
         return true;
     }
     part->size = (uint32_t)(comma - word->bytes);
+    ELAPSE__ASSERT_THAT(part->size, <, word->size); /* the comma is in the word */
     word->bytes = comma + 1;
     word->size -= part->size + 1;
     return true;
@@ -70,6 +71,7 @@ static bool read_name(const struct line *line, struct elapse__user *user)
         return refuse(line, "a name has 1 to 64 letters, digits, and '.', '_', '-', '@'");
     if (name.size == 7 && memcmp(name.bytes, "default", 7) == 0)
         return refuse(line, "the user default has the passwords of --auth, and all rights");
+    ELAPSE__ASSERT_THAT(name.size, >, 0U); /* words have no blanks, so none is empty */
     const struct elapse__user *other = elapse__users_named(line->users, name.bytes, name.size);
     if (other != NULL)
         return refuse(line,
@@ -212,6 +214,8 @@ static bool split(struct line *line, const unsigned char *bytes, size_t size)
 
 static bool add(struct elapse__users *users, const struct elapse__user *user)
 {
+    /* The lines are read from the first to the last. */
+    ELAPSE__ASSERT(users->count == 0 || users->users[users->count - 1].line < user->line);
     struct elapse__user *grown = realloc(users->users, (users->count + 1) * sizeof *grown);
 
     if (grown == NULL)
@@ -253,6 +257,7 @@ bool elapse__users_parse(struct elapse__users *users, const char *text, size_t s
     while (left > 0) {
         const unsigned char *end = memchr(at, '\n', left);
         size_t length = end == NULL ? left : (size_t)(end - at);
+        ELAPSE__ASSERT_THAT(length + (end != NULL), <=, left);
         fault->line++;
         if (!read_line(users, at, length, fault)) {
             elapse__users_free(users);

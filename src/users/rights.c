@@ -98,6 +98,7 @@ bool elapse__identity_refresh(struct elapse__identity *identity, const struct el
         *identity = (struct elapse__identity){.user = NULL};
         return false;
     }
+    ELAPSE__ASSERT(users->serial != 0 && users->serial != BUILT_IN);
     identity->user = user;
     identity->serial = users->serial;
     return true;
@@ -194,6 +195,7 @@ static const struct words {
 
     while (place < sizeof words / sizeof *words - 1 && right >> place != 1)
         place++;
+    ELAPSE__ASSERT_THAT((unsigned)right, ==, 1U << place); /* one right, and a known one */
     return &words[place];
 }
 
@@ -220,6 +222,7 @@ static void write_tubes(struct elapse__wire_resp_writer *writer,
     for (; count > 0; count--) {
         const unsigned char *comma = memchr(at, ',', left);
         size_t size = comma == NULL ? left : (size_t)(comma - at);
+        ELAPSE__ASSERT((comma == NULL) == (count == 1));
         elapse__wire_resp_write_bytes(writer, at, size);
         at += size + (comma != NULL);
         left -= size + (comma != NULL);
