@@ -1,0 +1,73 @@
+"""Tests elapse serve --http: requests that take too long to come, though a byte comes all the time.
+
+The test waits for the limits of docs/man/elapse-serve.8 by the real clock, all of them at the same time.
+"""
+
+import concurrent.futures
+import socket
+import time
+
+import support
+from http_support import HttpTest
+from serve_support import START_S
+
+HEAD_S, BODY_S = 10, 30  # src/server/http/intake.h
+PAUSE_S = 0.2
+POST = b"POST /api/v1/put HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+BODY = b'{"tube": "slow", "body": "x"}'
+
+
+class Slow(HttpTest):
+    def drip(self, begin, forever):
+        """Sends the beginning, and then a byte again and again, until the server ends the connection.
+        Returns how long that took, and what the server has answered."""
+        connected = socket.create_connection(("127.0.0.1", self.port), START_S)
+        start = time.monotonic()
+        answer = b""
+        with connected:
+            connected.sendall(begin)
+            connected.settimeout(PAUSE_S)
+            while True:
+                try:
+                    connected.sendall(forever)
+                    piece = connected.recv(1 << 16)
+                    if not piece:
+                        break
+                    answer += piece
+                except TimeoutError:
+                    continue
+                except (BrokenPipeError, ConnectionResetError):
+                    break
+        return time.monotonic() - start, answer
+
+    def drip_in_time(self):
+        """Sends each part of a request slowly, but within its limit: longer than a head may take, in all.
+        Returns the answer."""
+        with socket.create_connection(("127.0.0.1", self.port), START_S) as connected:
+            connected.sendall(POST + b"Content-Length: %d\r\n\r\n" % len(BODY))
+            for byte in BODY:
+                time.sleep(HEAD_S * 1.2 / len(BODY))
+                connected.sendall(bytes([byte]))
+            return connected.recv(1 << 16)
+
+    def test_requests_that_drip_are_ended(self):
+        server = self.serve_http()
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            head = pool.submit(self.drip, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: ", b"x")
+            body = pool.submit(self.drip, POST + b"Content-Length: 60000\r\n\r\n", b" ")
+            chunks = pool.submit(self.drip, POST + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\n \r\n")
+            in_time = pool.submit(self.drip_in_time)
+            for dripping, floor_s in ((head, HEAD_S), (body, BODY_S), (chunks, BODY_S)):
+                took_s, answer = dripping.result()
+                # The limit begins when the server gets the first byte; its clock is rounded.
+                self.assertGreater(took_s, floor_s - 0.1)
+                self.assertEqual(answer, b"")
+            self.assertRegex(in_time.result(), rb"^HTTP/1\.1 200 ")
+        # A request that comes at once is answered, and nothing of the others was done.
+        self.assertEqual(self.get("/api/v1/stats")["total_put"], 1)
+        self.assertEqual(server.log().count(b"a request of HTTP has taken too long to come"), 3)
+        server.stop()
+
+
+if __name__ == "__main__":
+    support.main()
