@@ -1,6 +1,9 @@
 """Tests nodes in trouble. They must say what is wrong, and still serve what they can: links are refused, an
 inbox is installed later, directories belong to another queue, descriptors run out, and a node ends
-without a hand-over."""
+without a hand-over.
+
+ELAPSE_HOLDS_JOINS names a library that holds threads until several are held at the same time.
+"""
 
 import hashlib
 import os
@@ -10,12 +13,14 @@ import socket
 import ssl
 import subprocess
 import time
+import unittest
 import urllib.request
 
 import nodes_support as support
 from nodes_support import Error, NodesTest, cluster, server_process
 
 FILES = 200
+HOLDS_JOINS = os.environ.get("ELAPSE_HOLDS_JOINS")
 
 
 def create_queue(primary, name, lease):
@@ -331,6 +336,19 @@ class SideBySide(NodesTest):
         node.stop()
         node.start()
         self.wait_until(lambda: node.owned() == 16, "it owns all")
+
+
+    @unittest.skipUnless(HOLDS_JOINS, "not beside a sanitizer")
+    def test_no_partition_waits_until_another_is_closed(self):
+        """Threads that close partitions are held until four of them do so at the same time."""
+        node = self.node()
+        held = self.folder / "held"
+        node.before = ("env", f"LD_PRELOAD={HOLDS_JOINS}", f"ELAPSE_HELD_JOINS={held}")
+        node.start()
+        self.wait_until(lambda: node.owned() == 16, "it owns all")
+        held.touch()
+        node.stop()
+        self.assertEqual(held.read_text(), "together\n")
 
 
 class BrokenPartitions(NodesTest):
