@@ -425,8 +425,9 @@ def promote(servers, number, anyway):
         for place in (number, *here):
             servers.repoint(servers[place], servers.primary)
         best = ahead[0] if ahead else away[0]
+        verb = "promote" if ahead else "thaw" if servers[best].is_frozen else "start"
         raise Failure(f"server {best} {'has more of the log' if ahead else 'may have more of the log, and is not there'}:"
-                      f" say `{'promote' if ahead else 'start'} {best}`; or `promote {number} anyway`, which loses what"
+                      f" say `{verb} {best}`; or `promote {number} anyway`, which loses what"
                       " it alone has")
     servers.promote(servers[number])
     for place in here:
