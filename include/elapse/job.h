@@ -105,7 +105,7 @@ struct elapse_put {
     /* NULL, or a token. Another put with the same token, while it lives, stores nothing, and
      * answers KNOWN. A put with neither a key nor a token, tried again, may make two jobs. */
     const void *token;
-    size_t token_bytes;     /* 1 to ELAPSE_JOB_KEY_BYTES_MAX, if there is a token */
+    size_t token_bytes;     /* 1 to ELAPSE_JOB_KEY_BYTES_MAX; without a token not looked at */
     uint64_t token_life_ms; /* how long the token lives: 1,000 to 600,000; 0: 600,000 */
     enum elapse_due due;    /* when it is due. Default ELAPSE_DUE_IN */
     /* 0, or how many have to arrive (elapse_queue_arrive) before the job is ready, unless its due
@@ -210,7 +210,7 @@ struct elapse_arrival {
     /* NULL, or a token. Another arrival at this job with the same token, while the token lives,
      * counts nothing, and answers KNOWN. */
     const void *token;
-    size_t token_bytes;     /* 1 to ELAPSE_JOB_KEY_BYTES_MAX, if there is a token */
+    size_t token_bytes;     /* 1 to ELAPSE_JOB_KEY_BYTES_MAX; without a token not looked at */
     uint64_t token_life_ms; /* how long the token lives: 1,000 to 600,000; 0: 600,000 */
     uint32_t count;         /* how many have arrived; 0: 1. More than are missing: those */
 };
@@ -481,7 +481,7 @@ struct elapse_change_answer {
  * After an error nothing has changed.
  * Errors: GONE (a lease has ended), ARGUMENT (answer->fault says which; also if the changes are
  * longer than a quarter of a segment), LIMIT (jobs, tubes, groups or tokens), DISK_FULL; those of
- * every change: MEMORY, BROKEN, CLOSED (also after elapse_queue_stop).
+ * every change: MEMORY, BROKEN, CLOSED (also after elapse_queue_stop, if one of them is a put).
  * Cost: O(count), a lock, and copying the bodies.
  */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error

@@ -9,6 +9,10 @@ const char *elapse__queue_arrival_fault(const struct elapse__queue *queue,
 {
     if (queue->options.old_records)
         return elapse__queue_upgrade_first;
+    if (!elapse__queue_text_fits(arrival->tube, 1, ELAPSE__QUEUE_TUBE_BYTES_MAX))
+        return "the tube's name must have 1 to 200 bytes";
+    if (!elapse__queue_text_fits(arrival->key, 1, ELAPSE__QUEUE_KEY_BYTES_MAX))
+        return "a key has 1 to 250 bytes";
     if (arrival->count == 0)
         return "at least one arrives";
     return elapse__queue_token_fault(arrival->token, arrival->token_life_ms);
@@ -26,9 +30,6 @@ uint64_t elapse__queue_arrival_token_bytes(const struct elapse__queue_arrival *a
 static struct elapse__queue_entry *waiting_job(const struct elapse__queue *queue,
                                                const struct elapse__queue_arrival *arrival)
 {
-    if (!elapse__queue_text_fits(arrival->tube, 1, ELAPSE__QUEUE_TUBE_BYTES_MAX) ||
-        !elapse__queue_text_fits(arrival->key, 1, ELAPSE__QUEUE_KEY_BYTES_MAX))
-        return NULL;
     struct elapse__queue_entry *entry = elapse__queue_key_find(
         queue, elapse__queue_key_hash(queue, arrival->tube, arrival->key), false);
     const struct elapse__queue_side *side =
@@ -40,8 +41,7 @@ static struct elapse__queue_entry *waiting_job(const struct elapse__queue *queue
 static bool is_known(const struct elapse__queue *queue, const struct elapse__queue_arrival *arrival,
                      struct elapse__hash_128 *hash)
 {
-    if (arrival->token.size == 0 || arrival->key.size > ELAPSE__QUEUE_KEY_BYTES_MAX ||
-        arrival->tube.size > ELAPSE__QUEUE_TUBE_BYTES_MAX)
+    if (arrival->token.size == 0)
         return false;
     *hash = elapse__queue_arrival_hash(queue, arrival->tube, arrival->key, arrival->token);
     return elapse__queue_token_find(queue, *hash, elapse__queue_present(queue, false)) != NULL;

@@ -207,9 +207,10 @@ struct elapse__queue {
     struct elapse__queue_alarm pass_alarm; /* pending: `moving` is not empty */
     uint64_t pass;                         /* round << 32 | the last place that was visited */
     bool stops;                            /* what only a clean stop knows is written */
-    bool is_behind;                    /* not all is ready that was due when the queue was opened */
-    uint64_t opened_boot, opened_wall; /* the ticks of that moment */
-    struct elapse__queue_now now;      /* the present of the last call */
+    bool is_behind;                        /* not all is ready that was due by these ticks: at the
+                                              start, or when there was no memory for a ready job */
+    uint64_t behind_boot, behind_wall;
+    struct elapse__queue_now now;                  /* the present of the last call */
     struct elapse__queue_transaction *transaction; /* NULL: none runs */
     struct elapse__queue_jobs jobs;
     struct elapse__queue_slab keys;

@@ -74,6 +74,12 @@ bool elapse__queue_waiting_room(struct elapse__queue *queue,
                                 const struct elapse__queue_entry *entry,
                                 struct elapse__queue_tick due);
 
+/* pass.c: a job of the tube could not become ready, for want of memory, and is tried again at
+ * `due`, after `wait_ms`. If the groups of the tube have an order, the tube hands out nothing until
+ * then. */
+void elapse__queue_order_waits(struct elapse__queue *queue, struct elapse__queue_tube *tube,
+                               struct elapse__queue_tick due, uint64_t wait_ms);
+
 /* Starts the timer of a lease, for `lasts_ms` from now. */
 void elapse__queue_start_lease(struct elapse__queue *queue, struct elapse__queue_entry *entry,
                                uint64_t lasts_ms);

@@ -13,7 +13,9 @@
  *
  * In a tube whose groups have an order, jobs of one group must not overtake each other after a
  * start, at which jobs become ready by their due times, a thousand at a time. Such tubes wait in
- * the ring `behind` until all is ready that was due when the queue was opened.
+ * the ring `behind` until all is ready that was due when the queue was opened. Such a tube waits
+ * there, too, if there is no memory for one more ready job: it is tried again soon, and no other
+ * job of the tube goes first.
  */
 #include "commands.h"
 
@@ -125,16 +127,18 @@ void elapse__queue_groups_move(struct elapse__queue *queue, uint32_t *most)
 
 /* ---- starts ---- */
 
-/* Returns whether a job is still to become ready that was due when the queue was opened. If the
- * wall clock was set back since, such a job may be due no more. */
+/* Returns whether a job is still to become ready that was due when the queue was opened, or for
+ * which there was no memory. If the wall clock was set back since, such a job may be due no more.
+ */
 static bool is_behind(const struct elapse__queue *queue)
 {
     const struct elapse__queue_clocks *clocks = &queue->clocks;
     uint64_t wall = elapse__queue_present(queue, true);
-    if (wall > queue->opened_wall)
-        wall = queue->opened_wall;
-    return clocks->stage != ELAPSE__QUEUE_STEADY ||
-           elapse_wheel_next(&clocks->boot) <= queue->opened_boot ||
+    if (wall > queue->behind_wall)
+        wall = queue->behind_wall;
+    return elapse__queue_present(queue, false) < queue->behind_boot ||
+           clocks->stage != ELAPSE__QUEUE_STEADY ||
+           elapse_wheel_next(&clocks->boot) <= queue->behind_boot ||
            elapse_wheel_next(&clocks->wall) <= wall;
 }
 
@@ -152,13 +156,27 @@ bool elapse__queue_catch_up(struct elapse__queue *queue, uint32_t *most)
     return !elapse__ring_empty(&queue->behind);
 }
 
+void elapse__queue_order_waits(struct elapse__queue *queue, struct elapse__queue_tube *tube,
+                               struct elapse__queue_tick due, uint64_t wait_ms)
+{
+    uint64_t boot = elapse__queue_present(queue, false) + wait_ms;
+    if (!elapse__queue_is_ordered(tube) || tube->turns == NULL)
+        return;
+    if (queue->behind_boot < boot)
+        queue->behind_boot = boot;
+    if (due.by_wall && queue->behind_wall < due.tick)
+        queue->behind_wall = due.tick;
+    queue->is_behind = true;
+    elapse__queue_groups_begin(queue, tube);
+}
+
 void elapse__queue_open_order(struct elapse__queue *queue)
 {
     struct elapse__queue_tube *tube = NULL;
     uint32_t number = 0;
     uint32_t most = ELAPSE__QUEUE_TURN_MAX;
-    queue->opened_boot = elapse__queue_present(queue, false);
-    queue->opened_wall = elapse__queue_present(queue, true);
+    queue->behind_boot = elapse__queue_present(queue, false);
+    queue->behind_wall = elapse__queue_present(queue, true);
     queue->is_behind = is_behind(queue);
     while ((tube = elapse__queue_next_tube(queue, &number)) != NULL)
         if (elapse__queue_is_ordered(tube))

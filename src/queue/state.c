@@ -271,6 +271,7 @@ void elapse__queue_enter_waiting(struct elapse__queue *queue, struct elapse__que
     } else {
         due.tick = present + READY_AGAIN_MS;
         elapse__queue_enter_delayed(queue, entry, due);
+        elapse__queue_order_waits(queue, elapse__queue_tube_of(queue, entry), due, READY_AGAIN_MS);
     }
 }
 

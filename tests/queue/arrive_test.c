@@ -283,6 +283,18 @@ QUEUE_TEST(what_is_wrong_is_refused)
     struct elapse__queue_arrival arrival = at("k", 1, "token");
     arrival.token_life_ms = 999;
     arrive(f, arrival, ELAPSE__QUEUE_ARGUMENT, 0);
+    /* As a put of such a job is. */
+    static const char long_name[252];
+    for (size_t i = 0; i < 4; i++) {
+        arrival = at("k", 1, i % 2 == 0 ? "" : "token");
+        struct elapse__queue_text *name = i < 2 ? &arrival.tube : &arrival.key;
+        *name = (struct elapse__queue_text){long_name, 0};
+        arrive(f, arrival, ELAPSE__QUEUE_ARGUMENT, 0);
+        name->size = i < 2 ? ELAPSE__QUEUE_TUBE_BYTES_MAX + 1 : ELAPSE__QUEUE_KEY_BYTES_MAX + 1;
+        arrive(f, arrival, ELAPSE__QUEUE_ARGUMENT, 0);
+        name->size--;
+        arrive(f, arrival, ELAPSE__QUEUE_GONE, 0);
+    }
 }
 
 /* Programs of 0.2 refuse such records. */

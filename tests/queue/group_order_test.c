@@ -368,6 +368,71 @@ QUEUE_TEST(very_many_tubes_are_moved_in_one_pass)
     assert_int_equal(elapse__queue_next_due(next).boot_ms, UINT64_MAX);
 }
 
+static bool has_memory;
+
+static void *allocate_if(size_t alignment, size_t bytes, void *context)
+{
+    (void)context;
+    return has_memory ? aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment)
+                      : NULL;
+}
+
+static void release_it(void *memory, size_t bytes, void *context)
+{
+    (void)bytes;
+    (void)context;
+    free(memory);
+}
+
+/* Lets a time pass, without the comparison with the log: a job that is tried again is due later
+ * than the log says. Then takes a job. Returns its id; 0: there is none. */
+static uint64_t taken_after(struct fixture *f, uint64_t ms)
+{
+    struct elapse__queue_text name = text("t");
+    struct elapse__queue_reserve reserve = {
+        .tubes = &name, .tube_count = 1, .count = 1, .begin = true};
+    struct elapse__queue_handed handed;
+    uint32_t taken = 0;
+    f->now.boot_ms += ms;
+    f->now.wall_ms += (int64_t)ms;
+    while (elapse__queue_turn(f->queue, f->now).more)
+        ;
+    assert_int_equal(elapse__queue_check(f->queue), 0);
+    assert_ok(elapse__queue_reserve(f->queue, f->now, &reserve, &handed, &taken).result);
+    if (taken == 0)
+        return 0;
+    assert_ok(elapse__queue_ack(f->queue, f->now, holder(&handed)).result);
+    return handed.id;
+}
+
+/* A group keeps four ready jobs inside, and needs memory for the fifth. */
+QUEUE_TEST(without_memory_for_a_moment_no_job_is_overtaken)
+{
+    struct elapse_allocator memory = {allocate_if, release_it, NULL};
+    struct elapse__queue_put later = job("b");
+    has_memory = true;
+    f->options.memory = &memory;
+    restart(f, 0);
+    order(f);
+    for (int by_wall = 0; by_wall < 2; by_wall++) {
+        later.group = text("a");
+        later.when = by_wall ? ELAPSE__QUEUE_AT : ELAPSE__QUEUE_IN;
+        later.delay_ms = 1000;
+        later.at_ms = f->now.wall_ms + 1000;
+        uint64_t first = put(f, later, ELAPSE__QUEUE_SCHEDULED);
+        for (unsigned i = 1; i < 5; i++)
+            put_in(f, "a");
+        has_memory = false;
+        for (unsigned i = 0; i < 3; i++) { /* it comes due, and is tried again and again */
+            assert_int_equal(taken_after(f, i == 0 ? 1000 : 100), 0);
+            assert_int_equal(taken_after(f, 1), 0);
+        }
+        has_memory = true;
+        for (uint64_t id = first; id < first + 5; id++)
+            assert_int_equal(taken_after(f, id == first ? 100 : 0), id);
+    }
+}
+
 QUEUE_TEST(what_comes_due_later_holds_up_no_start)
 {
     struct elapse__queue_put other = job("b");

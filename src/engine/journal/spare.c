@@ -39,8 +39,21 @@ bool elapse__spare_take(struct elapse__journal *journal, struct elapse__spare *s
     return true;
 }
 
+/* The disk had no room for a spare that only a refused record has asked for. Whoever tries that
+ * record again asks again; without this the disk would count as full until then. */
+static void forget_asked(struct elapse__journal *journal)
+{
+    if (journal->spares_asked == 0 || !journal->disk_is_full ||
+        journal->now_ms < journal->full_until_ms ||
+        journal->spare_count <= elapse__spares_held(journal))
+        return;
+    journal->spares_asked = 0;
+    journal->disk_is_full = false;
+}
+
 bool elapse__spare_start(struct elapse__journal *journal)
 {
+    forget_asked(journal);
     if (journal->spare_count >= elapse__spares_wanted(journal) ||
         (journal->disk_is_full && journal->now_ms < journal->full_until_ms))
         return false;

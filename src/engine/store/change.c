@@ -56,6 +56,21 @@ struct elapse__queue_put elapse__store_put(const struct elapse_put *put)
     };
 }
 
+const char *elapse__store_token_fault(const void *token, size_t bytes)
+{
+    return token != NULL && bytes == 0 ? "a token has 1 to 250 bytes" : NULL;
+}
+
+/* Refuses a command. Returns OK if nothing is wrong with its token. */
+static enum elapse_error refuse_token(const void *token, size_t bytes, struct elapse_answer *answer)
+{
+    const char *fault = elapse__store_token_fault(token, bytes);
+
+    if (fault != NULL && answer != NULL)
+        *answer = (struct elapse_answer){.result = ELAPSE_RESULT_NONE, .fault = fault};
+    return fault != NULL ? ELAPSE_ERROR_ARGUMENT : ELAPSE_OK;
+}
+
 static struct elapse__queue_answer do_put(struct elapse__queue *jobs, struct elapse__queue_now now,
                                           const void *arguments)
 {
@@ -75,7 +90,10 @@ _Static_assert((int)ELAPSE_IF_KEY_KEEP == ELAPSE__QUEUE_KEEP &&
 enum elapse_error elapse_queue_put(struct elapse_queue *queue, const struct elapse_put *put,
                                    struct elapse_answer *answer)
 {
-    return elapse__store_run_unless_stopped(queue, do_put, put, answer);
+    enum elapse_error error = refuse_token(put->token, put->token_bytes, answer);
+
+    return error != ELAPSE_OK ? error
+                              : elapse__store_run_unless_stopped(queue, do_put, put, answer);
 }
 
 /* ---- arrive ---- */
@@ -102,7 +120,9 @@ enum elapse_error elapse_queue_arrive(struct elapse_queue *queue,
                                       const struct elapse_arrival *arrival,
                                       struct elapse_answer *answer)
 {
-    return elapse__store_run(queue, do_arrive, arrival, answer);
+    enum elapse_error error = refuse_token(arrival->token, arrival->token_bytes, answer);
+
+    return error != ELAPSE_OK ? error : elapse__store_run(queue, do_arrive, arrival, answer);
 }
 
 /* ---- by key or id ---- */

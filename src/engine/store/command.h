@@ -37,6 +37,9 @@ enum elapse_result elapse__store_result(enum elapse__queue_result result);
 /* Returns bytes as a text of the queue. */
 struct elapse__queue_text elapse__store_bytes(const void *bytes, size_t size);
 
+/* Returns what is wrong with a token: it is there, and has no bytes. NULL: nothing. */
+const char *elapse__store_token_fault(const void *token, size_t bytes);
+
 /* Returns a C string as a text of the queue. NULL becomes an empty text. */
 struct elapse__queue_text elapse__store_text(const char *text);
 

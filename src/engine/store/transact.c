@@ -75,11 +75,15 @@ static const char *translate(struct elapse__queue_change *inner, const struct el
         if (change->put == NULL)
             return "the put of a change is NULL";
         inner->put = elapse__store_put(change->put);
-    } else if (change->verb == ELAPSE_CHANGE_ARRIVE) {
+        return elapse__store_token_fault(change->put->token, change->put->token_bytes);
+    }
+    if (change->verb == ELAPSE_CHANGE_ARRIVE) {
         if (change->arrival == NULL)
             return "the arrival of a change is NULL";
         inner->arrival = elapse__store_arrival(change->arrival);
-    } else if (change->verb <= ELAPSE_CHANGE_KICK_ID) {
+        return elapse__store_token_fault(change->arrival->token, change->arrival->token_bytes);
+    }
+    if (change->verb <= ELAPSE_CHANGE_KICK_ID) {
         name_job(inner, change);
     } else {
         name_lease(inner, change);
@@ -103,8 +107,12 @@ static enum elapse_error run(struct elapse_queue *queue, const struct elapse_cha
                              const struct transaction *transaction,
                              struct elapse_change_answer *answers, struct elapse_answer *answer)
 {
+    bool puts = false;
+    for (uint32_t i = 0; i < transaction->count; i++)
+        puts |= changes[i].verb == ELAPSE_CHANGE_PUT;
     enum elapse_error error =
-        elapse__store_run_unless_stopped(queue, do_transact, transaction, answer);
+        puts ? elapse__store_run_unless_stopped(queue, do_transact, transaction, answer)
+             : elapse__store_run(queue, do_transact, transaction, answer);
 
     if (error != ELAPSE_OK)
         return error;

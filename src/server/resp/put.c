@@ -41,8 +41,13 @@ static bool read_when(const struct elapse__resp_call *call, const uint32_t *plac
         return refuse(call, "ERR syntax error: only one of IN, AT, EVERY and CRON");
     if (places[ELAPSE__PUT_ZONE] != 0 && places[ELAPSE__PUT_CRON] == 0)
         return refuse(call, "ERR syntax error: ZONE needs CRON");
-    if (places[ELAPSE__PUT_IN] != 0)
-        return elapse__resp_read_duration(call, places[ELAPSE__PUT_IN], &put->delay_ms);
+    if (places[ELAPSE__PUT_IN] != 0) {
+        if (!elapse__resp_read_duration(call, places[ELAPSE__PUT_IN], &put->delay_ms))
+            return false;
+        if (put->delay_ms == 0 && places[ELAPSE__PUT_AWAIT] != 0)
+            put->when = ELAPSE__QUEUE_NO_TIME;
+        return true;
+    }
     if (places[ELAPSE__PUT_AT] != 0) {
         put->when = ELAPSE__QUEUE_AT;
         return elapse__resp_read_moment(call, places[ELAPSE__PUT_AT], &put->at_ms);

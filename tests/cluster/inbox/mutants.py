@@ -42,7 +42,7 @@ MUTANTS = (
     ("relief_makes_tokens", "where not n.makes_token and n.what", "where n.what", "test_moves.py", "Rows"),
     ("a_gatherer_replaces", "case when await is null then 'replace' else 'keep' end", "'replace'",
      "test_calls.py"),
-    ("a_gatherer_is_due_at_once", "elsif delay is not null or await is null then", "else",
+    ("a_gatherer_is_due_at_once", "elsif delay > '0' or await is null or delay < '0' then", "else",
      "test_calls.py"),
     ("arrivals_pass_old_nodes", "'arrivals'), elapse.inbox_count('count'", "'headers') where false; perform elapse.inbox_count('count'",
      "test_calls.py"),

@@ -85,6 +85,8 @@ class Calls(InboxCase):
         row = self.put(", await => 4294967295, key => 'k', headers => 'h=1', delay => '1 s', ifkey => 'replace'")
         self.assertEqual((row["what"], bytes(row["body"]), row["due"], row["due_ms"], row["ifkey"]),
                          ("put+await", b"\0\0\0\0\xff\xff\xff\xff\0\0\0\3h=1x", "in", 1000, "replace"))
+        self.assertEqual(self.put(", await => 1, key => 'k', delay => '0 s'")["due"], None)
+        self.check_refused("put('t', 'x', key => 'k', await => 1, delay => '-1 s')", "delay")
         self.assertEqual(self.put(", await => 1, key => 'k', at => '2100-01-01 00:00+00'")["due"], "at")
         for wrong in ("0", "-1", "4294967296"):
             self.check_refused(f"put('t', 'x', key => 'k', await => {wrong})", "await must be from 1 to 4294967295")

@@ -287,4 +287,36 @@ TEST(a_job_that_asks_for_a_spare_gets_it)
     end();
 }
 
+static bool disk_is_full(void)
+{
+    struct elapse__journal_figures figures;
+    elapse__journal_figures(owner.journal, &figures);
+    return figures.disk_is_full;
+}
+
+/* The disk has no room for that spare, and the job is not tried again: then the disk counts as full
+ * for a while, and not until something else needs the next segment. */
+TEST(a_spare_that_nobody_asks_for_again_is_forgotten)
+{
+    int error = 0;
+
+    begin();
+    while (work(10))
+        continue;
+    sim_disk_set_faults(&(struct sim_disk_faults){.capacity = bytes_of_files()});
+    for (unsigned tries = 0; error != ENOSPC; tries++) {
+        assert_true(tries < 10000);
+        error = put_that_grows(0);
+        (void)work(10);
+    }
+    assert_true(disk_is_full());
+    for (unsigned ms = 0; disk_is_full(); ms++) {
+        assert_true(ms < 10000);
+        (void)work(10);
+    }
+    assert_int_equal(put_that_grows(0), EAGAIN); /* and asks again */
+    run(put, 0, 30);
+    end();
+}
+
 TEST_MAIN("space")

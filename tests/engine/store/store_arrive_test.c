@@ -48,6 +48,61 @@ static struct elapse_job gatherer(void)
     return job;
 }
 
+/* A token that is there has bytes, and an arrival names a tube and a key, as a put does. */
+STORE_TEST(what_is_wrong_with_an_arrival_is_said)
+{
+    static const char token[] = "";
+    struct elapse_put put = {.tube = "tube", .token = token};
+    struct elapse_arrival arrival = {
+        .tube = "tube", .key = "sum", .key_bytes = 3, .token = token, .token_bytes = 0};
+    struct elapse_change changes[] = {{.verb = ELAPSE_CHANGE_ARRIVE, .arrival = &arrival},
+                                      {.verb = ELAPSE_CHANGE_PUT, .put = &put}};
+    struct elapse_answer answer;
+
+    (void)put_gatherer(3, 0);
+    assert_int_equal(elapse_queue_put(queue, &put, &answer), ELAPSE_ERROR_ARGUMENT);
+    assert_string_equal(answer.fault, "a token has 1 to 250 bytes");
+    assert_int_equal(elapse_queue_arrive(queue, &arrival, NULL), ELAPSE_ERROR_ARGUMENT);
+    assert_int_equal(elapse_queue_arrive(queue, &arrival, &answer), ELAPSE_ERROR_ARGUMENT);
+    assert_string_equal(answer.fault, "a token has 1 to 250 bytes");
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(elapse_queue_transact(queue, &changes[i], 1, NULL, &answer),
+                         ELAPSE_ERROR_ARGUMENT);
+        assert_string_equal(answer.fault, "a token has 1 to 250 bytes");
+    }
+    arrival.token = NULL;
+    arrival.tube = "";
+    assert_int_equal(elapse_queue_arrive(queue, &arrival, &answer), ELAPSE_ERROR_ARGUMENT);
+    arrival.tube = "tube";
+    arrival.key_bytes = ELAPSE_JOB_KEY_BYTES_MAX + 1;
+    assert_int_equal(elapse_queue_arrive(queue, &arrival, &answer), ELAPSE_ERROR_ARGUMENT);
+    assert_int_equal(gatherer().await, 3);
+}
+
+/* A worker that has a job ends it after the stop as it would before: alone, or in a transaction. */
+STORE_TEST(a_transaction_without_a_put_runs_after_the_stop)
+{
+    const struct elapse_put work = {.tube = "work", .body = "b", .body_bytes = 1};
+    const struct elapse_arrival arrival = {.tube = "tube", .key = "sum", .key_bytes = 3};
+    struct elapse_reserved reserved;
+
+    (void)put_gatherer(3, 0);
+    assert_int_equal(elapse_queue_put(queue, &work, NULL), ELAPSE_OK);
+    assert_int_equal(elapse_queue_reserve(queue, "work", ELAPSE_QUEUE_FOREVER_MS, &reserved),
+                     ELAPSE_OK);
+    const struct elapse_change changes[] = {
+        {.verb = ELAPSE_CHANGE_LEASED, .id = reserved.id, .lease = reserved.lease},
+        {.verb = ELAPSE_CHANGE_ACK, .id = reserved.id, .lease = reserved.lease},
+        {.verb = ELAPSE_CHANGE_ARRIVE, .arrival = &arrival},
+        {.verb = ELAPSE_CHANGE_PUT, .put = &work}};
+    elapse_queue_stop(queue);
+    assert_int_equal(elapse_queue_transact(queue, changes, 4, NULL, NULL), ELAPSE_ERROR_CLOSED);
+    assert_int_equal(gatherer().await, 3);
+    assert_int_equal(elapse_queue_transact(queue, changes, 3, NULL, NULL), ELAPSE_OK);
+    assert_int_equal(gatherer().await, 2);
+    elapse_reserved_free(&reserved);
+}
+
 STORE_TEST(a_gatherer_is_ready_when_all_have_arrived)
 {
     struct elapse_answer answer = put_gatherer(3, 0);

@@ -94,8 +94,12 @@ mutant a_reserve_by_id_breaks_the_order src/queue/turns.c \
             [-first_of_group(queue, tube, group).entry == elapse__queue_number(entry)-]{+true+});'
 mutant a_start_breaks_the_order src/queue/pass.c \
     'queue->is_behind = [-is_behind(queue)-]{+is_behind(queue) && false+};'
+mutant want_of_memory_breaks_the_order src/queue/state.c \
+    '[-        elapse__queue_order_waits(queue, elapse__queue_tube_of(queue, entry), due, READY_AGAIN_MS)-]{+        (void)0+};'
+mutant want_of_memory_breaks_the_order_by_the_wall_clock src/queue/pass.c \
+    'return [-elapse__queue_present(queue, false) < queue->behind_boot-]{+false+} ||'
 mutant a_start_waits_for_what_comes_due_later src/queue/pass.c \
-    'elapse_wheel_next(&clocks->boot) <= [-queue->opened_boot-]{+elapse_wheel_now(&clocks->boot) + 1+} ||'
+    'elapse_wheel_next(&clocks->boot) <= [-queue->behind_boot-]{+elapse_wheel_now(&clocks->boot) + 1+} ||'
 mutant a_group_runs_without_a_token src/queue/tables.h \
     'uint64_t tokens = places == 0 ? 0 : [-elapse__queue_group_tokens(queue, tube, group)-]{+UINT64_MAX+};'
 mutant the_bucket_of_a_group_is_full_after_a_start src/queue/group_record.c \

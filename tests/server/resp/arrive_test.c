@@ -18,6 +18,16 @@ RESP_TEST(arrivals_release_a_job)
     says("ARRIVE t k", "+gone|");
 }
 
+/* A time-out of 0 is none, in each interface. */
+RESP_TEST(a_delay_of_0_is_no_time_out)
+{
+    says("PUT t b KEY k AWAIT 1 IN 0s", "*2|:1|+scheduled|");
+    begins(&c, "RESERVE t", "*0|");
+    assert_int_equal(state_of(1), ELAPSE__QUEUE_DELAYED);
+    says("ARRIVE t k", ":0|");
+    begins(&c, "RESERVE t", "*1|*8|:1|");
+}
+
 /* A put that is sent again keeps the count, unless IFKEY says something else. */
 RESP_TEST(a_put_that_waits_for_arrivals_keeps)
 {
@@ -96,6 +106,8 @@ RESP_TEST(errors)
     begins(&c, "ARRIVE t k 4294967296", "-ERR not a number");
     begins(&c, "ARRIVE t k x", "-ERR not a number");
     begins(&c, "ARRIVE t k 1 TAG x", "-ERR syntax error");
+    begins(&c, "ARRIVE '' k", "-ERR the tube's name must have 1 to 200 bytes");
+    begins(&c, "ARRIVE t ''", "-ERR a key has 1 to 250 bytes");
     begins(&c, "ARRIVE t k TOKEN ''", "-ERR a token has 1 to 250 bytes");
     begins(&c, "ARRIVE t k FOR 5s", "-ERR syntax error: FOR needs TOKEN");
     begins(&c, "ARRIVE t k TOKEN x FOR 0s", "-ERR a token lives from 1 s to 10 min");

@@ -165,6 +165,8 @@ mutant spare_is_begun_at_a_stop src/engine/journal/background.c \
     '[-(journal->ends_spares || -]!elapse__spare_start(journal)[-)-]'
 mutant spare_of_a_refused_record_is_forgotten src/engine/journal/group.c \
     'journal->spares_asked = [-elapse__spares_held(journal)-]{+0+};'
+mutant spare_that_nobody_asks_for_again_keeps_the_disk_full src/engine/journal/spare.c \
+    '[-    forget_asked(journal);-]{+    (void)forget_asked;+}'
 
 # ---- the memory of groups ----
 
