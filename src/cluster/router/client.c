@@ -75,7 +75,7 @@ static size_t take_one(struct elapse__router_client *client, const unsigned char
 /* Takes commands from the input. Returns whether it can take more in the next turn. */
 static bool take_commands(struct elapse__router_client *client)
 {
-    for (unsigned taken = 0; taken < ELAPSE__ROUTER_TAKE_MAX; taken++) {
+    for (client->spent = 0; client->spent < ELAPSE__ROUTER_TAKE_MAX; client->spent++) {
         size_t size = elapse__buffer_size(&client->input);
         if (size == 0 || size < client->need || !may_take(client))
             return false;

@@ -13,6 +13,8 @@
 #include "../../protocol/resp_options.h"
 #include "kinds.h"
 
+enum { HISTORY_COST = 500 }; /* a HISTORY takes as long as this many short commands */
+
 /* ---- replies ---- */
 
 static void reply_bytes(struct elapse__router_command *command, const void *bytes, size_t size)
@@ -251,6 +253,65 @@ static void reply_client(struct elapse__router_command *command)
     reply_bytes(command, text, (size_t)size);
 }
 
+/* Returns whether the client may see the other connections. If not, replies with an error. */
+static bool may_list(struct elapse__router_command *command)
+{
+    const struct elapse__user *user = command->client->who.user;
+    struct elapse__refusal refusal = {.right = ELAPSE__RIGHT_ADMIN, .of_all = true};
+    char text[ELAPSE__REFUSAL_BYTES];
+
+    if (user == NULL || ((user->rights & ELAPSE__RIGHT_ADMIN) != 0 && user->has_all_tubes))
+        return true;
+    elapse__refusal_write(text, user, &refusal);
+    elapse__router_reply_fail(command, text);
+    return false;
+}
+
+/* Adds a line about a client. Returns false if there is no memory. */
+static bool add_line(struct elapse__buffer *text, const struct elapse__router_client *client)
+{
+    const struct elapse__router_options *options = &client->router->options;
+    char address[ELAPSE__ROUTER_ADDRESS_BYTES] = "";
+    char line[2 * ELAPSE__DECIMAL_BYTES + ELAPSE__ROUTER_ADDRESS_BYTES +
+              3 * ELAPSE__ROUTER_NAME_MAX + 20];
+    size_t size;
+
+    if (options->address != NULL)
+        options->address(client->shell, address);
+    size = (size_t)snprintf(line, sizeof line, "id=%" PRIu64 " addr=%s name=", client->number,
+                            address);
+    for (uint32_t i = 0; i < client->name_size; i++) {
+        bool ends_a_name = strchr("%,=", client->name[i]) != NULL;
+        size += (size_t)snprintf(line + size, sizeof line - size, ends_a_name ? "%%%02X" : "%c",
+                                 (unsigned char)client->name[i]);
+    }
+    line[size++] = '\n';
+    ELAPSE__ASSERT_THAT(size, <=, sizeof line);
+    return elapse__buffer_append(text, line, size);
+}
+
+/* Replies with a line about each connection of this node. The leases are with the owners of the
+ * partitions, so a line has none. */
+static void reply_clients(struct elapse__router_command *command)
+{
+    struct elapse__router_client *asking = command->client;
+    const struct elapse__ring_node *ring = &asking->router->clients;
+    struct elapse__buffer text = {.bytes = NULL};
+    bool has_room = true;
+
+    for (const struct elapse__ring_node *at = ring->next; has_room && at != ring; at = at->next) {
+        const struct elapse__router_client *client = (const void *)at;
+        if (!client->dead && !client->is_given)
+            has_room = add_line(&text, client);
+        asking->spent += 1;
+    }
+    if (has_room)
+        reply_bytes(command, elapse__buffer_first(&text), elapse__buffer_size(&text));
+    else
+        elapse__router_reply_fail(command, "OOM there is no memory");
+    elapse__buffer_free(&text);
+}
+
 static void reply_name(struct elapse__router_command *command)
 {
     if (command->client->name_size > 0) {
@@ -273,9 +334,11 @@ void elapse__router_local_client(struct elapse__router_command *command,
         reply_name(command);
     } else if (count == 2 && elapse__wire_resp_is(arguments[1], "ID")) {
         elapse__router_reply_integer(command, command->client->number);
-    } else if (count == 2 && (elapse__wire_resp_is(arguments[1], "INFO") ||
-                              elapse__wire_resp_is(arguments[1], "LIST"))) {
+    } else if (count == 2 && elapse__wire_resp_is(arguments[1], "INFO")) {
         reply_client(command);
+    } else if (count == 2 && elapse__wire_resp_is(arguments[1], "LIST")) {
+        if (may_list(command))
+            reply_clients(command);
     } else if ((count == 4 && elapse__wire_resp_is(arguments[1], "SETINFO")) ||
                (count == 3 && (elapse__wire_resp_is(arguments[1], "NO-EVICT") ||
                                elapse__wire_resp_is(arguments[1], "NO-TOUCH")))) {
@@ -370,6 +433,7 @@ void elapse__router_local_history(struct elapse__router_command *command,
         elapse__router_reply_fail(command, "ERR COUNT is 1 to 1440");
         return;
     }
+    command->client->spent += HISTORY_COST;
     unsigned points = elapse__history_count(history, (unsigned)most);
     struct elapse__wire_resp_writer writer =
         elapse__router_reply_room(command, ELAPSE__WIRE_RESP_FRAME_MAX);

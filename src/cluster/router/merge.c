@@ -182,6 +182,16 @@ void elapse__router_kick_step(struct elapse__router_command *command)
 
 /* ---- the answer of one partition ---- */
 
+/* Replies with the statistics of the one partition that was asked. They may have texts, which
+ * cannot be added up. */
+static void reply_whole(struct elapse__router_command *command, const unsigned char *value,
+                        size_t size)
+{
+    ELAPSE__ASSERT_THAT(command->fragments, ==, 0);
+    elapse__router_reply_value(command, value, size);
+    elapse__router_command_done(command);
+}
+
 static void complete(struct elapse__router_command *command)
 {
     ELAPSE__ASSERT_THAT(command->fragments, ==, 0);
@@ -206,6 +216,11 @@ void elapse__router_merge_answer(struct elapse__router_command *command, const u
 
     ELAPSE__ASSERT_THAT(command->kind, >=, ELAPSE__ROUTER_COMMAND_CANCELALL);
     ELAPSE__ASSERT_THAT(command->kind, <=, ELAPSE__ROUTER_COMMAND_KICK);
+    if (command->kind == ELAPSE__ROUTER_COMMAND_STATS && command->is_whole &&
+        head.kind == ELAPSE__WIRE_RESP_MAP) {
+        reply_whole(command, value, size);
+        return;
+    }
     if (head.kind == ELAPSE__WIRE_RESP_ERROR)
         elapse__router_keep_error(command, &head);
     else if (head.kind == ELAPSE__WIRE_RESP_MAP &&

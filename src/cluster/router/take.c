@@ -354,6 +354,7 @@ static enum elapse__router_taken take_all(const struct call *call)
     if (command == NULL)
         return ELAPSE__ROUTER_TAKEN;
     command->is_barrier = call->route->slow;
+    command->is_whole = end - first == 1; /* the answer of that partition is the reply */
     command->fragments = end - first;
     for (uint32_t i = first; i < end; i++)
         (void)elapse__router_lane_send(lane_of(router, i, call->route->slow), command,

@@ -252,7 +252,7 @@ struct elapse__router_command {
     struct elapse__router_item *items; /* for ITEMS */
     uint32_t item_count;
     uint32_t cursor_of;              /* for PAGE: the partition */
-    bool is_whole;                   /* PAGE, KICK: only one partition has the tube (braces) */
+    bool is_whole;                   /* only one partition is asked: it has the tube (braces) */
     uint64_t counts[2];              /* for CANCELALL, PAUSE, KICK: sums of the answers */
     uint64_t wanted;                 /* for KICK: how many jobs to kick */
     uint32_t first;                  /* for KICK: the partition that is asked first */
@@ -315,6 +315,7 @@ struct elapse__router_client {
     uint32_t home;        /* the partition of commands that may go to any partition */
     uint32_t reserves;    /* how many RESERVEs the client has begun */
     uint32_t guesses;     /* how many wrong passwords the client has sent */
+    uint32_t spent;       /* of TAKE_MAX in this turn; a long command counts as many short ones */
     uint64_t home_serial; /* the router's `serial` when `home` was chosen; 0: not chosen */
     enum elapse__router_client_speech speech;
     bool may_use_beanstalkd;

@@ -97,6 +97,11 @@ BRACES_TEST(commands_by_tube_follow)
                 "STATS a{eu}\nPAUSE a{eu} 1s\nLIMIT a{eu} CONCURRENCY 2\nLIMIT a{eu}\n");
     answer(f, f->links[1], "%1\r\n$5\r\nready\r\n:3\r\n+gone\r\n+ok\r\n%0\r\n");
     expect(f, c, "*2\r\n$5\r\nready\r\n:3\r\n+gone\r\n+ok\r\n*0\r\n");
+    /* The partition has the whole tube, so its texts need no sum. */
+    say(f, c, "STATS a{eu}\nSTATS a{eu}");
+    (void)sent(f, f->links[1]);
+    answer(f, f->links[1], "%2\r\n$4\r\nheld\r\n:3\r\n$7\r\nheld_by\r\n$4\r\nrate\r\n_\r\n");
+    expect(f, c, "*4\r\n$4\r\nheld\r\n:3\r\n$7\r\nheld_by\r\n$4\r\nrate\r\n$-1\r\n");
     say(f, c, "CANCELALL a{eu}");
     turn(f);
     greet(f, last(f));

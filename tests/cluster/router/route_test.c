@@ -251,6 +251,33 @@ CLIENT_TEST(history_is_that_of_the_node)
     expect_sent(f, f->links[0], "");
 }
 
+/* A client with very many HISTORYs does not keep the others waiting. */
+CLIENT_TEST(a_history_costs_its_share_of_a_turn)
+{
+    static const char history_and_ping[] = "*1\r\n$7\r\nHISTORY\r\n*1\r\n$4\r\nPING\r\n";
+
+    elapse__router_client_received(c, f->now, history_and_ping, sizeof history_and_ping - 1);
+    assert_true(elapse__router_turn(f->router, f->now)); /* PING comes in the next turn */
+    const uint8_t *bytes;
+    size_t size = elapse__router_client_output(c, &bytes);
+    assert_true(size > 100);
+    assert_memory_not_equal(bytes + size - 7, "+PONG\r\n", 7);
+    assert_non_null(strstr(got(f, c), "+PONG\r\n"));
+}
+
+CLIENT_TEST(a_node_lists_its_own_connections)
+{
+    struct elapse__router_client *other = client(f);
+    char lines[200];
+
+    say(f, other, "CLIENT SETNAME a,b%");
+    expect(f, other, "+OK\r\n");
+    say(f, c, "CLIENT LIST");
+    snprintf(lines, sizeof lines, "id=%d addr= name=\nid=%d addr= name=a%%2Cb%%25\n", 1, 2);
+    assert_non_null(strstr(got(f, c), lines));
+    expect_sent(f, f->links[0], "");
+}
+
 CLIENT_TEST(statistics_are_added_up)
 {
     say(f, c, "STATS\nSTATS t\nSTATS t");

@@ -97,6 +97,7 @@ ROUTER_TEST(a_user_does_what_its_line_says)
     expect_refusal(f, c, "INFO");
     expect_refusal(f, c, "TUBES");
     expect_refusal(f, c, "CANCELALL mails");
+    expect_refusal(f, c, "CLIENT LIST");
     expect_refusal(f, c, "NODE HELLO 1 orders 0");
     expect_sent(f, f->links[0], "");
     expect_sent(f, f->links[1], "");

@@ -66,7 +66,7 @@ def states(window, running, client):
     go("#/find/order", "#found-text", "no such job")
     yield "a search"
     client.ask("RESERVE", "mails")
-    go("#/workers", "#workers-text", "1 with 1 job")
+    go("#/workers", "#workers-text", "1 worker has 1 job")
     yield "who works"
     go("#/recurring", "#recurring-text", "1 job")
     yield "what recurs"

@@ -229,6 +229,20 @@ class Shown(PageTest):
             self.window.open(shown.address)
             self.assertIn(said, self.window.text("#findings"))
 
+    def test_says_why_a_job_waits_if_no_worker_could_help(self):
+        status = stand_in.statuses()["trouble"]
+
+        def changed(now_ms, more):
+            now = status(now_ms)
+            now["tubes"][1].update(more)
+            return now
+        for more, said in (({"held": 1_911_207, "held_by": "group_rate"}, "of tube mails has waited for 12 min 34 s, held back by GROUPRATE."),
+                           ({"held": 1, "held_by": "rate"}, "of tube mails has waited for 12 min 34 s, and no worker is waiting"),
+                           ({"paused_until_ms": 1 << 50}, "of tube mails has waited for 12 min 34 s: the tube is paused.")):
+            shown = self.enterContext(stand_in.StandIn(lambda now_ms, more=more: changed(now_ms, more)))
+            self.window.open(shown.address)
+            self.assertIn(said, self.window.text("#findings").replace("\u00a0", " "))
+
     def test_says_that_all_is_well(self):
         for name in ("empty", "ten", "millions"):
             with self.subTest(name=name):
@@ -708,7 +722,7 @@ class Live(PageTest):
         client.ask("RESERVE", "mails", "HOLDER", "proxy")
         self.window.open(running.address)
         self.window.run("[...document.querySelectorAll('a')].find((one) => one.textContent === 'Who works').click()")
-        self.window.wait_for_text("#workers-text", "2 with 3 jobs")
+        self.window.wait_for_text("#workers-text", "2 workers have 3 jobs")
         for text in ("worker-7", "127.0.0.1:", "mails", "2 jobs"):
             self.assertIn(text, self.window.text("#worker-rows tr:first-child"))
         self.assertIn("no connection", self.window.text("#worker-rows tr:last-child"))

@@ -4,6 +4,10 @@ with no job, with ten jobs, and with ten million jobs. For the last ones the scr
 its own.
 
     ELAPSE_PROGRAM=build/release/elapse tests/server/page/pictures.py DIRECTORY [--jobs 10000000]
+
+With --situations it shows what somebody on call meets: 10,000 tubes of which three are in trouble, a
+buried job, the question before many jobs are cancelled, who works, what recurs, the last day, groups that
+limits hold back, a user without an overview, a phone, and dark. Those of docs/pictures are made so.
 """
 
 import argparse
@@ -89,13 +93,94 @@ def take(window, running, names, directory, what):
         print(f"{directory}/{name}-{what}.png", window.complaints() or "")
 
 
+def fill_situations(client):
+    """Fills 10,000 tubes with a job for later each. Three of them are in trouble."""
+    client.ask("HELLO", "3")
+    for first in range(0, 10_000, 1000):
+        for number in range(first, first + 1000):
+            client.send("PUT", f"tenant-{number:05}", "hello", "IN", "10h")
+        for _ in range(1000):
+            client.receive()
+    client.ask("CLIENT", "SETNAME", "mailer-1")
+    for number in range(12):
+        client.ask("PUT", "tenant-07345", f'{{"order":{4700 + number},"to":"ann@example.com"}}', "KEY", f"order-{4700 + number}", "TAG", "spring",
+                   "HEADERS", '{"traceparent":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}', "BACKOFF", "0s", "0s", "ATTEMPTS", "2")
+    for _ in range(2):
+        for number, lease, *_ in client.ask("RESERVE", "tenant-07345", "COUNT", "12"):
+            client.ask("NACK", number, lease, "ERROR", "no route to host: smtp.example.com:25")
+    client.ask("LIMIT", "mails", "GROUPCONCURRENCY", "2", "GROUPRATE", "10", "PER", "1m")
+    for group, many in (("ann", 40), ("bob", 3), ("cleo", 25), ("dora", 1)):
+        for number in range(many):
+            client.ask("PUT", "mails", f"letter {number}", "GROUP", group)
+    client.ask("RESERVE", "mails", "COUNT", "6")
+    client.ask("PUT", "bills", "november")
+    client.ask("RESERVE", "bills", "HOLDER", "billing-2")
+    client.ask("PUT", "reports", "hello")
+    client.ask("PAUSE", "reports", "45m")
+    client.ask("PUT", "reports", "rebuild the index", "EVERY", "15m", "KEY", "index")
+    client.ask("PUT", "reports", "the figures of the day", "CRON", "0 6 * * mon-fri", "ZONE", "Europe/Berlin", "KEY", "figures")
+    client.ask("PUT", "bills", "dunning letters", "CRON", "30 8 1 * *", "ZONE", "America/New_York", "KEY", "dunning")
+
+
+def take_situations(window, directory):
+    def shoot(name, whole=False):
+        time.sleep(2.5)  # for two more statuses
+        window.picture(f"{directory}/page-{name}.png", whole=whole)
+        print(f"{directory}/page-{name}.png", window.complaints() or "")
+
+    def go(address, selector, text):
+        window.driver.get(running.address + address)
+        window.wait_for_text(selector, text)
+
+    with page_test.server("--durability", "interval=50") as running, page_test.serving.Connection(running.port) as client:
+        fill_situations(client)
+        window.size(chromium.DESK)
+        window.theme("light", "reduce")
+        go("", "#tube-rows", "tenant-07345")
+        shoot("tubes")
+        window.theme("dark", "reduce")
+        shoot("dark")
+        window.theme("light", "reduce")
+        go("#/tubes/tenant-07345?state=buried", "#list-text", "12 jobs shown")
+        shoot("buried")
+        window.find("#list-rows a.id").click()
+        window.wait_for_text("#job-found", "no route to host")
+        shoot("job")
+        go("#/tubes/tenant-07345?state=buried", "#list-text", "12 jobs shown")
+        window.wait_for_text("#list-actions", "Cancel all 12 buried")
+        window.run("[...document.querySelectorAll('#list-actions button')].find((one) => one.textContent === 'Cancel all 12 buried').click()")
+        shoot("cancel")
+        go("#/tubes/mails", "#held-text", "groups are held back")
+        shoot("held")
+        go("#/workers", "#workers-text", "2 workers have")
+        shoot("workers")
+        go("#/recurring", "#recurring-text", "3 jobs")
+        shoot("recurring")
+        window.size(chromium.PHONE)
+        go("", "#tube-rows", "tenant-07345")
+        shoot("small")
+        go("#/tubes/mails", "#held-text", "groups are held back")
+        shoot("small-held", whole=True)
+    with page_test.stand_in.StandIn(page_test.stand_in.statuses()["millions"]) as shown:
+        window.size(chromium.DESK)
+        window.open(shown.address)
+        window.wait(lambda: window.find("#day").is_displayed(), "the last day")
+        window.run("document.querySelector('#day').scrollIntoView()")
+        shoot("day")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directory", type=pathlib.Path)
     parser.add_argument("--jobs", type=int, default=10_000_000)
+    parser.add_argument("--situations", action="store_true")
     arguments = parser.parse_args()
     chromium.need()
     arguments.directory.mkdir(parents=True, exist_ok=True)
+    if arguments.situations:
+        with chromium.browser() as window:
+            take_situations(window, arguments.directory)
+        return
     with chromium.browser() as window, tempfile.TemporaryDirectory() as data:
         for count, names in PICTURES.items():
             folder = pathlib.Path(data, str(count))

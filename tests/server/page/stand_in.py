@@ -211,6 +211,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             query = urllib.parse.parse_qs(urllib.parse.urlsplit(self.path).query)
             answer = json.dumps({"tubes": self.server.tubes_like(query["prefix"][0], int(query["count"][0])), "cursor": None})
             self.answer(200, "application/json", answer.encode(), {})
+        elif re.fullmatch("/api/v1/tubes/[^/?]+", self.path):
+            [tube] = self.server.tubes_like(urllib.parse.unquote(self.path.rsplit("/", 1)[1]), 1) or [{}]
+            self.answer(200 if tube else 404, "application/json", json.dumps({name: tube[name] for name in tube if name != "tube"}).encode(), {})
         elif self.path == "/api/v1/whoami":
             self.answer(200, "application/json", b'{"user":"default","rights":["put","work","look","admin"],"tubes":null}', {})
         elif self.path.startswith("/api/v1/history?"):
