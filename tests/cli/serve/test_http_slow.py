@@ -57,11 +57,15 @@ class Slow(HttpTest):
             body = pool.submit(self.drip, POST + b"Content-Length: 60000\r\n\r\n", b" ")
             chunks = pool.submit(self.drip, POST + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\n \r\n")
             in_time = pool.submit(self.drip_in_time)
+            times_s = []
             for dripping, floor_s in ((head, HEAD_S), (body, BODY_S), (chunks, BODY_S)):
                 took_s, answer = dripping.result()
                 # The limit begins when the server gets the first byte; its clock is rounded.
                 self.assertGreater(took_s, floor_s - 0.1)
                 self.assertEqual(answer, b"")
+                times_s.append(took_s)
+            # A head may take a third of the time that a body may.
+            self.assertLess(times_s[0] * 1.5, times_s[1])
             self.assertRegex(in_time.result(), rb"^HTTP/1\.1 200 ")
         # A request that comes at once is answered, and nothing of the others was done.
         self.assertEqual(self.get("/api/v1/stats")["total_put"], 1)

@@ -222,6 +222,19 @@ class Shown(PageTest):
         for text in ("Partitions without an owner: 1.", "The database: it does not answer in time."):
             self.assertIn(text, self.window.text("#findings"))
 
+    def test_a_clock_that_differs_is_one_finding_for_all_partitions(self):
+        said = "this node's wall clock differs from the database's: watch NTP on both"
+
+        def status(now_ms):
+            shown = stand_in.statuses()["node"](now_ms)
+            for partition in shown["cluster"]["partitions"]:
+                partition["clock"] = said
+            return shown
+
+        self.window.open(self.enterContext(stand_in.StandIn(status)).address)
+        self.assertIn("3 findings", self.window.text("#verdict-title"))
+        self.assertEqual(self.window.text("#findings").count(f"The clock: {said}."), 1)
+
     def test_names_the_tube_that_waits_or_none(self):
         for oldest_ms, said in ((754_900, "job of tube mails has waited"), (900_000, "A ready job has waited for 15")):
             status = stand_in.statuses()["trouble"]

@@ -32,6 +32,8 @@ mutant settings_are_looked_at_before_only src/cluster/ownership/trust.c \
     '    if ([-complaint == ELAPSE__COMPLAINT_NONE)
         complaint = elapse__trust_settings(after, single_copy);
     if (complaint == ELAPSE__COMPLAINT_NONE && before->loaded_us != after->loaded_us-]{+after == NULL+})'
+mutant complaint_is_about_the_next_server src/cluster/ownership/life.c \
+    '.complaint_host = partition->[-complaint_-]host' named
 mutant reload_is_not_noticed src/cluster/ownership/trust.c \
     'before->loaded_us [-!=-]{+>+} after->loaded_us'
 

@@ -39,6 +39,12 @@ mutant announced_body_is_read_first src/server/http/intake.c \
 mutant chunks_have_no_end src/server/http/intake.c \
     '[-fault == ELAPSE__HTTP_WELL && intake->is_chunked-]{+false+} &&' \
     'test_http Strangers.test_a_body_that_is_too_long_is_refused_before_it_comes'
+mutant head_has_the_time_of_a_body src/server/http/stream.c \
+    'phase == ELAPSE__HTTP_HEAD_COMES ? [-ELAPSE__HTTP_HEAD_MS-]{+ELAPSE__HTTP_BODY_MS+}' \
+    'test_http_slow Slow.test_requests_that_drip_are_ended'
+mutant body_has_the_time_of_a_head src/server/http/stream.c \
+    ': [-ELAPSE__HTTP_BODY_MS-]{+ELAPSE__HTTP_HEAD_MS+});' \
+    'test_http_slow Slow.test_requests_that_drip_are_ended'
 mutant one_address_takes_all src/server/http/stream.c \
     'return [-wide >= most || (same >= most / ELAPSE__HTTP_SHARE && same > 0)-]{+false+};' \
     'test_http Strangers.test_health_is_answered_when_one_address_has_its_share'
