@@ -110,7 +110,8 @@ test("a job that takes longer than its TTR keeps its lease", async (t) => {
   const seen = work(t, server, "t", (job) => sleep(4000, undefined, { signal: job.signal }));
   await until(() => seen.outcomes.length === 1);
   assert.deepEqual(seen.outcomes, [["slow", "done"]]);
-  assert.equal((await client.stats("t")).totalTimeouts, 0);
+  // The tube ends with its last job, unless the worker waits for the next one already.
+  assert.equal((await client.stats()).totalTimeouts, 0);
 });
 
 test("a job with a short TTR keeps its lease beside one with a long TTR", async (t) => {
