@@ -740,6 +740,16 @@ class Live(PageTest):
             self.assertIn(text, self.window.text("#worker-rows tr:first-child"))
         self.assertIn("no connection", self.window.text("#worker-rows tr:last-child"))
 
+    def test_a_node_of_a_cluster_does_not_say_that_nobody_works(self):
+        running, _ = self.start()
+        self.window.open(running.address)
+        self.window.run("""const ask = window.fetch;
+            window.fetch = (path, options) => path !== "/api/v1/clients" ? ask(path, options)
+                : Promise.resolve(new Response(JSON.stringify({ clients: [{ id: "7", address: "127.0.0.1:5000", name: "worker-7" }] })));""")
+        self.window.run("location.hash = '#/workers'")
+        self.window.wait_for_text("#workers-text", "The owners of the partitions know who has jobs. 1 connections are open.")
+        self.assertNotIn("Nobody has a job", self.window.text("#workers-text"))
+
     def test_shows_what_recurs(self):
         running, client = self.start()
         client.ask("PUT", "mails", "once", "IN", "1h")
@@ -1036,6 +1046,22 @@ class Live(PageTest):
         self.assertEqual(self.window.run(LOW_CONTRAST)["low"], [])
         self.assertEqual(self.window.run(NAMELESS), [])
         self.assertEqual(self.window.run(TOO_WIDE), [])
+        self.assertTrue(self.window.find("#forget").is_displayed())
+        # The page asks again whether there is an overview, and what the user has open stays open.
+        self.window.run("document.querySelector('dialog:not(#password-dialog)').showModal(); window.dispatchEvent(new Event('online'))")
+        self.window.wait(lambda: self.window.run("return stream === null"), "the answer")
+        self.assertTrue(self.window.run("return document.querySelector('dialog[open]') !== null"))
+        self.window.run("document.querySelector('dialog[open]').close()")
+        # However often a device comes online, one question follows.
+        timers = self.window.run("""const set = window.setTimeout, clear = window.clearTimeout, timers = window.waiting = new Set();
+            window.setTimeout = (call, ms) => { const id = set(call, ms); if (ms === NARROW_RETRY_MS) timers.add(id); return id; };
+            window.clearTimeout = (id) => { timers.delete(id); clear(id); };
+            return timers.size""")
+        self.assertEqual(timers, 0)
+        for _ in range(3):
+            self.window.run("window.dispatchEvent(new Event('online'))")
+            self.window.wait(lambda: self.window.run("return stream === null"), "the answer")
+        self.assertEqual(self.window.run("return window.waiting.size"), 1)
         self.fill("#narrow-tube", "bills")
         self.click("#narrow-form button")
         self.window.wait_for_text("#narrow-problem", "You may not look at tube bills.")
@@ -1046,6 +1072,13 @@ class Live(PageTest):
         self.go("tubes/orders?state=ready")
         self.window.wait_for_text("#list-text", "1 job shown")
         self.window.wait_for_text("#list-actions", "Cancel all 1 ready")
+        # What begins to be held back is shown, though no status comes.
+        client.ask("LIMIT", "orders", "CONCURRENCY", "1")
+        client.ask("RESERVE", "orders")
+        client.ask("PUT", "orders", "hello")
+        self.window.wait_for_text("#held-text", "1 held back by CONCURRENCY")
+        client.ask("LIMIT", "orders", "NONE")
+        self.window.wait(lambda: not self.window.find("#held").is_displayed(), "nothing is held back")
         # A job is found by its id, but not in another tube.
         self.find_job(number)
         self.fill("#find-text", str(hidden))
@@ -1056,6 +1089,10 @@ class Live(PageTest):
         self.window.wait_for_text("#narrow-text", "As puts you may put jobs. To see jobs and figures you need the right look.")
         self.assertTrue(self.window.find("#open-put").is_displayed())
         self.assertFalse(self.window.find("#narrow-form").is_displayed())
+        # Behind the question for a password nothing is asked.
+        self.window.run("askForPassword()")
+        self.assertFalse(self.window.run("return hasServer()"))
+        self.window.run("password = 'puts:puts'; document.querySelector('#password-dialog').close()")
         # Rights that are given are noticed.
         users.write_text(line("puts", "put,look"), encoding="utf-8")
         running.signal(signal.SIGHUP)
