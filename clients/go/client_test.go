@@ -167,6 +167,14 @@ func TestManyAndLists(t *testing.T) {
 		got := must[elapse.Limits](t)(client.Limits(background, "many"))
 		equal(t, fmt.Sprint(got), fmt.Sprint(limits))
 	}
+	stats = must[*elapse.Stats](t)(client.Stats(background, "many"))
+	equal(t, stats.HeldBy, "")
+	if number, ok := stats.All["held_by"]; ok {
+		t.Fatalf("held_by is a number: %d", number)
+	}
+	works(t, client.SetLimits(background, "many", elapse.Limits{Concurrency: 1}))
+	equal(t, must[*elapse.Stats](t)(client.Stats(background, "many")).HeldBy, "concurrency")
+	works(t, client.SetLimits(background, "many", elapse.Limits{}))
 	isError(t, client.SetLimits(background, "many", elapse.Limits{Burst: 2}), elapse.ErrInvalid)
 	isError(t, client.SetLimits(background, "many", elapse.Limits{Others: map[string]uint32{"HORSES": 2}}), elapse.ErrInvalid)
 	equal(t, must[int64](t)(client.Kick(background, "many", 5)), 0)

@@ -234,10 +234,11 @@ func (j *Jobs) Job() *JobState { return j.job }
 func (j *Jobs) Err() error { return j.err }
 
 // Stats counts jobs, of a tube or of the server: now, and since the server's start. All has every number
-// of the answer by its name.
+// of the answer by its name; times are in milliseconds.
 type Stats struct {
 	Delayed, Ready, Reserved, Buried, CancelledRunning int64
 	Held, Running, Groups                              int64
+	HeldBy                                             string // the limit that holds jobs back; "": none does
 	TotalPut, TotalDone, TotalTimeouts, TotalDead      int64
 	PauseLeft                                          time.Duration
 	All                                                map[string]int64
@@ -260,13 +261,15 @@ func (c *Client) Stats(ctx context.Context, tube string) (*Stats, error) {
 	}
 	stats := &Stats{
 		Delayed: f.number("delayed"), Ready: f.number("ready"), Reserved: f.number("reserved"),
-		Buried: f.number("buried"), CancelledRunning: f.number("cancelled_running"), Held: f.number("held"),
+		Buried: f.number("buried"), CancelledRunning: f.number("cancelled_running"), Held: f.number("held"), HeldBy: f.text("held_by"),
 		Running: f.number("running"), Groups: f.number("groups"), TotalPut: f.number("total_put"),
 		TotalDone: f.number("total_done"), TotalTimeouts: f.number("total_timeouts"),
 		TotalDead: f.number("total_dead"), PauseLeft: f.duration("pause_left"), All: map[string]int64{},
 	}
-	for name := range f {
-		stats.All[name] = f.number(name)
+	for name, value := range f {
+		if number, ok := value.(int64); ok {
+			stats.All[name] = number
+		}
 	}
 	return stats, nil
 }

@@ -8,7 +8,7 @@ export {
   StoppedError, TimeLimitError, TransactionAbortedError, TryAgainError, UnavailableError, UncertainError, UnknownError,
 } from "./errors.js";
 export { Job } from "./job.js";
-export type { GroupInfo, JobInfo, JobState, Stats } from "./look.js";
+export type { Counts, GroupInfo, JobInfo, JobState, Stats } from "./look.js";
 export { arrive, gather, put } from "./put.js";
 export type { Arrival, ArriveResult, GatherOptions, IfKey, Put, PutOptions, PutResult } from "./put.js";
 export { Transaction } from "./transaction.js";

@@ -49,10 +49,18 @@ export interface GroupInfo {
   readonly ready: number;
   readonly running: number;
   readonly buried: number;
+  /** How many of the ready jobs a limit of each group holds back. */
+  readonly held: number;
+  /** Which limit: `group_concurrency`, `group_rate`, `group_order`. Absent: none holds jobs back. */
+  readonly heldBy?: string;
+  /** Until the rate of the group lets a job run; 0: it is not the rate that holds them. */
+  readonly heldLeftMs: number;
+  /** For how long the first ready job has been due. */
+  readonly overdueMs: number;
 }
 
 /** Counts by their names in STATS, such as `ready`, `totalPut`; yes is 1 and no is 0. */
-export interface Stats {
+export interface Counts {
   readonly delayed: number;
   readonly ready: number;
   readonly reserved: number;
@@ -65,6 +73,12 @@ export interface Stats {
   readonly totalDead: number;
   readonly [name: string]: number;
 }
+
+/** What STATS tells. */
+export type Stats = Counts & {
+  /** The limit that holds jobs back. Absent: none does. */
+  readonly heldBy?: string;
+};
 
 export function camel(name: string): string {
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
@@ -111,20 +125,30 @@ export function infoOf(reply: Reply): JobInfo {
 
 export function groupOf(reply: Reply): GroupInfo {
   const map = mapOf(reply);
+  const heldBy = textOrUndefined(map.get("held_by"));
   return {
     group: textOf(map.get("group")),
     delayed: numberOrZero(map.get("delayed")),
     ready: numberOrZero(map.get("ready")),
     running: numberOrZero(map.get("running")),
     buried: numberOrZero(map.get("buried")),
+    held: numberOrZero(map.get("held")),
+    ...(heldBy !== undefined ? { heldBy } : {}),
+    heldLeftMs: numberOrZero(map.get("held_left")),
+    overdueMs: numberOrZero(map.get("overdue")),
   };
 }
 
 export function statsOf(reply: Reply): Stats {
-  const stats: Record<string, number> = {};
+  const stats: Record<string, number | string> = {};
   for (const [name, value] of mapOf(reply)) {
-    const number = Number(typeof value === "boolean" ? Number(value) : value);
-    if (!Number.isNaN(number)) stats[camel(name)] = number;
+    if (name === "held_by") {
+      const heldBy = textOrUndefined(value);
+      if (heldBy !== undefined) stats["heldBy"] = heldBy;
+    } else if (value !== null) {
+      const number = Number(value);
+      if (!Number.isNaN(number)) stats[camel(name)] = number;
+    }
   }
   return stats as unknown as Stats;
 }

@@ -112,6 +112,18 @@ test("list, tubes, groups and stats", async (t) => {
   assert.equal((await client.stats("many")).delayed, 250);
   assert.equal((await client.stats()).totalPut, 251);
   assert.equal(await client.stats("nowhere"), undefined);
+  // What a limit holds back: the second job of each group.
+  await client.limit("held", { groupConcurrency: 1 });
+  for (const group of ["ann", "ann", "bob"]) await client.put("held", "x", { group });
+  await client.command("RESERVE", "held", "COUNT", "5");
+  const groups = new Map((await collect(client.groups("held"))).map((group) => [group.group, group]));
+  const { overdueMs, ...ann } = groups.get("ann");
+  assert.equal(typeof overdueMs, "number");
+  assert.deepEqual(ann, { group: "ann", delayed: 0, ready: 1, running: 1, buried: 0, held: 1, heldBy: "group_concurrency", heldLeftMs: 0 });
+  assert.deepEqual([groups.get("bob").held, "heldBy" in groups.get("bob")], [0, false]);
+  const stats = await client.stats("held");
+  assert.deepEqual([stats.held, stats.heldBy], [1, "group_concurrency"]);
+  assert.equal("heldBy" in (await client.stats("many")), false);
 });
 
 test("pause, limit and kick", async (t) => {
