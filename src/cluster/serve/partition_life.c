@@ -96,12 +96,15 @@ void elapse__cluster_partition_open(void *context, uint32_t number)
         !elapse__cluster_partition_make_inbox(partition) || !belongs_here(partition))
         return;
     enum elapse_error error = elapse__cluster_partition_open_store(partition, &fault);
+    /* Options that are wrong are no fault of the files, and the other partitions have them, too. */
     if (error == ELAPSE_OK ||
-        elapse__cluster_partition_goes_without_files(partition, error, fault.text))
+        (error != ELAPSE_ERROR_ARGUMENT &&
+         elapse__cluster_partition_goes_without_files(partition, error, fault.text)))
         return;
     if (error == ELAPSE_ERROR_IN_USE)
         atomic_store(&cluster->is_refused, true);
-    elapse__cluster_partition_say(partition, ELAPSE__LOGGER_ERROR, "%s", fault.text);
+    elapse__cluster_partition_say(partition, ELAPSE__LOGGER_ERROR, "%s",
+                                  fault.text[0] == '\0' ? elapse_error_text(error) : fault.text);
 }
 
 /* ---- the runner ---- */
