@@ -9,6 +9,8 @@
 #include "../base/history.h"
 #include "resp_write.h"
 
+enum { ELAPSE__HISTORY_COST = 500 }; /* a reply takes as long as this many short commands */
+
 /* The variable is the number of fields. The function returns how many bytes the head and one field
  * of `count` minutes may take. */
 extern const unsigned elapse__history_fields;

@@ -13,8 +13,6 @@
 #include "../../protocol/resp_options.h"
 #include "kinds.h"
 
-enum { HISTORY_COST = 500 }; /* a HISTORY takes as long as this many short commands */
-
 /* ---- replies ---- */
 
 static void reply_bytes(struct elapse__router_command *command, const void *bytes, size_t size)
@@ -260,7 +258,7 @@ static bool may_list(struct elapse__router_command *command)
     struct elapse__refusal refusal = {.right = ELAPSE__RIGHT_ADMIN, .of_all = true};
     char text[ELAPSE__REFUSAL_BYTES];
 
-    if (user == NULL || ((user->rights & ELAPSE__RIGHT_ADMIN) != 0 && user->has_all_tubes))
+    if (user == NULL || elapse__user_may_all(user, ELAPSE__RIGHT_ADMIN))
         return true;
     elapse__refusal_write(text, user, &refusal);
     elapse__router_reply_fail(command, text);
@@ -433,7 +431,7 @@ void elapse__router_local_history(struct elapse__router_command *command,
         elapse__router_reply_fail(command, "ERR COUNT is 1 to 1440");
         return;
     }
-    command->client->spent += HISTORY_COST;
+    command->client->spent += ELAPSE__HISTORY_COST;
     unsigned points = elapse__history_count(history, (unsigned)most);
     struct elapse__wire_resp_writer writer =
         elapse__router_reply_room(command, ELAPSE__WIRE_RESP_FRAME_MAX);

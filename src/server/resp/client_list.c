@@ -140,8 +140,7 @@ static bool may_list(const struct elapse__resp_call *call)
     struct elapse__refusal refusal = {.right = ELAPSE__RIGHT_ADMIN, .of_all = true};
     char text[ELAPSE__REFUSAL_BYTES];
 
-    if (call->user == NULL ||
-        ((call->user->rights & ELAPSE__RIGHT_ADMIN) != 0 && call->user->has_all_tubes))
+    if (call->user == NULL || elapse__user_may_all(call->user, ELAPSE__RIGHT_ADMIN))
         return true;
     elapse__refusal_write(text, call->user, &refusal);
     (void)elapse__resp_reply_error(call->connection, text, NULL);

@@ -15,7 +15,6 @@ enum {
     NAME_PAIRS = ELAPSE__JOB_NAMES(ELAPSE__RESP_COUNT_ROW),
     RULE_PAIRS = ELAPSE__JOB_RULE(ELAPSE__RESP_COUNT_ROW),
     BEGINNING_PAIRS = ELAPSE__JOB_BEGINNING(ELAPSE__RESP_COUNT_ROW),
-    HISTORY_COST = 500, /* a HISTORY takes as long as this many short commands */
 };
 
 /* Writes the name and the value of one field of the struct `from`. */
@@ -238,6 +237,6 @@ enum elapse__session_step elapse__resp_history(const struct elapse__resp_call *c
         elapse__resp_end(call->connection, &writer);
     }
     elapse__session_count(call->connection, ELAPSE__VERB_OTHER);
-    elapse__session_spend(call->connection, HISTORY_COST);
+    elapse__session_spend(call->connection, ELAPSE__HISTORY_COST);
     return ELAPSE__STEP_RAN;
 }
