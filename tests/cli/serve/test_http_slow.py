@@ -4,6 +4,8 @@ The test waits for the limits of docs/man/elapse-serve.8 by the real clock, all 
 """
 
 import concurrent.futures
+import contextlib
+import itertools
 import socket
 import time
 
@@ -42,13 +44,18 @@ class Slow(HttpTest):
 
     def drip_in_time(self):
         """Sends each part of a request slowly, but within its limit: longer than a head may take, in all.
-        Returns the answer."""
-        with socket.create_connection(("127.0.0.1", self.port), START_S) as connected:
-            connected.sendall(POST + b"Content-Length: %d\r\n\r\n" % len(BODY))
-            for byte in BODY:
-                time.sleep(HEAD_S * 1.2 / len(BODY))
-                connected.sendall(bytes([byte]))
-            return connected.recv(1 << 16)
+        Begins again if the machine stood still for so long that the limit has passed. Returns the answer, and how
+        often the limit has passed."""
+        for late in itertools.count():
+            start, answer = time.monotonic(), b""
+            with socket.create_connection(("127.0.0.1", self.port), START_S) as connected, contextlib.suppress(ConnectionError):
+                connected.sendall(POST + b"Content-Length: %d\r\n\r\n" % len(BODY))
+                for byte in BODY:
+                    time.sleep(HEAD_S * 1.2 / len(BODY))
+                    connected.sendall(bytes([byte]))
+                answer = connected.recv(1 << 16)
+            if answer != b"" or time.monotonic() - start < BODY_S - 0.1:
+                return answer, late
 
     def test_requests_that_drip_are_ended(self):
         server = self.serve_http()
@@ -64,12 +71,13 @@ class Slow(HttpTest):
                 self.assertGreater(took_s, floor_s - 0.1)
                 self.assertEqual(answer, b"")
                 times_s.append(took_s)
-            # A head may take a third of the time that a body may.
-            self.assertLess(times_s[0] * 1.5, times_s[1])
-            self.assertRegex(in_time.result(), rb"^HTTP/1\.1 200 ")
+            # A head may take less time than a body.
+            self.assertLess(times_s[0], min(times_s[1:]))
+            answer, late = in_time.result()
+            self.assertRegex(answer, rb"^HTTP/1\.1 200 ")
         # A request that comes at once is answered, and nothing of the others was done.
         self.assertEqual(self.get("/api/v1/stats")["total_put"], 1)
-        self.assertEqual(server.log().count(b"a request of HTTP has taken too long to come"), 3)
+        self.assertEqual(server.log().count(b"a request of HTTP has taken too long to come"), 3 + late)
         server.stop()
 
 
