@@ -109,6 +109,8 @@ static enum exit_status run(void *context, const struct command_line *line)
         print_json(reply);
     else
         print_table(reply);
+    if (minutes_of(reply) == 0)
+        print_error("there is nothing to show yet: the first minute of the server is not over");
     freeReplyObject(reply);
     return status;
 }

@@ -27,7 +27,8 @@ static const char list_columns[] = "id,state,due,left,attempts,key,tag,group,err
 static const char recurring_columns[] =
     "id,tube,state,due,left,every,cron,zone,missed,failures,key,tag,error";
 static const char find_columns[] = "id,tube,state,due,left,attempts";
-static const char group_columns[] = "group,delayed,ready,running,buried,held,held_by,overdue";
+static const char group_columns[] =
+    "group,delayed,ready,running,buried,held,held_by,held_left,overdue";
 
 struct list {
     struct client *client;
@@ -466,7 +467,9 @@ static const struct command_help groups_help = {
     .purpose =
         "Lists the groups of a tube that have jobs, in no order, and how many of their jobs are\n"
         "delayed, ready, running with a worker, and buried; how many of the ready ones a limit of\n"
-        "each group holds back, by which limit, and for how long the first one has been due.\n",
+        "each group holds back, by which limit, in what time its rate lets the next one run (0: "
+        "it\n"
+        "does not wait for its rate), and for how long the first one has been due.\n",
     .example = "Example:\n"
                "  elapse groups mails --held\n",
 };

@@ -17,6 +17,7 @@ import time
 import support
 from client_support import (FAILED, FULL, GONE, LONG_S, NO_SERVER, NOT_AUTHORISED, OK, TAKEN,
                             UNKNOWN, USAGE, ClientTest, Stranger)
+from serve_support import FREE_PORT, Server
 
 VERBS = ("put", "cancel", "reschedule", "lookup", "list", "stats", "top", "find")
 
@@ -267,7 +268,7 @@ class Jobs(ClientTest):
                          [zero | {"group": "amy", "ready": 1, "running": 1},
                           zero | {"group": "bob", "ready": 1, "delayed": 1}])
         table = self.done("groups", "t").splitlines()
-        self.assertRegex(table[0], r"^GROUP +DELAYED +READY +RUNNING +BURIED +HELD +HELD BY +OVERDUE$")
+        self.assertRegex(table[0], r"^GROUP +DELAYED +READY +RUNNING +BURIED +HELD +HELD BY +HELD LEFT +OVERDUE$")
         self.assertEqual(len(self.json_of("groups", "t", "--limit", "1")), 1)
         self.assertEqual(self.done("groups", "u").splitlines(), [table[0]])
         self.assertEqual(self.json_of("groups", "t", "--held"), [])
@@ -275,6 +276,12 @@ class Jobs(ClientTest):
         self.assertRegex(self.done("groups", "t", "--held").splitlines()[1], r"^amy +0 +1 +1 +0 +1 +group_concurrency +\S")
         self.assertEqual([group["held"] for group in self.json_of("groups", "t", "--held")], [1])
         self.assertEqual(self.json_of("stats", "t")[0]["held_by"], "group_concurrency")
+        # A rate says when the next one may run.
+        self.done("limit", "w", "--group-rate", "1", "--per", "1h")
+        for _ in range(2):
+            self.done("put", "w", "x", "--group", "amy")
+        self.json_of("reserve", "w")
+        self.assertRegex(self.done("groups", "w", "--held").splitlines()[1], r"^amy +0 +1 +1 +0 +1 +group_rate +(1h|59m)")
         self.fails(GONE, "there is no such tube: 'v'", "groups", "v")
         self.assert_usage_error("elapse groups", "groups", says=["a tube is missing"])
 
@@ -300,11 +307,28 @@ class Jobs(ClientTest):
         self.assertEqual(sorted(map(str, many["tubes"])), sorted(["a,b", "12", "/w==", "{'name_base64': '/w=='}"]))
 
     def test_history(self):
-        [last] = self.json_of("history", "--minutes", "1") or [None]  # none: the server has just begun
-        if last is not None:
-            self.assertEqual(set(last), {"at", "span", "delayed", "ready", "reserved", "buried", "overdue", "put", "came_due",
-                                         "handed_out", "done", "cancelled", "late_p99", "late_max"})
-        self.assertRegex(self.done("history").splitlines()[0], r"^AT +PUT +DONE +READY +BURIED +OVERDUE +LATE P99 +LATE MAX$")
+        server = Server(self, ["--test-clock", "--durability", "memory", *FREE_PORT])
+        self.servers.append(server)
+        self.addCleanup(server.kill)
+        self.address = server.addresses()[0]
+        young = self.client("history")
+        self.assertEqual(young.status, OK)
+        self.assertEqual(young.errors, "elapse history: there is nothing to show yet: the first minute of the server is not over\n")
+        self.assertRegex(young.output, r"^AT +PUT +DONE +READY +BURIED +OVERDUE +LATE P99 +LATE MAX\n$")
+        self.done("put", "t", "x")
+        clock = server.connect()
+        # The first minute begins when the server has looked once, so several may be needed.
+        while not self.client("history", "--json").output:
+            self.assertRegex(clock.ask(b"*3\r\n$5\r\nCLOCK\r\n$7\r\nADVANCE\r\n$2\r\n1m\r\n"), b"^:[0-9]+$")
+        [last] = self.json_of("history", "--minutes", "1")
+        self.assertEqual(set(last), {"at", "span", "delayed", "ready", "reserved", "buried", "overdue", "put", "came_due",
+                                     "handed_out", "done", "cancelled", "late_p99", "late_max"})
+        self.assertEqual((last["ready"], last["done"]), (1, 0))
+        minutes = self.json_of("history")
+        titles, *lines = self.done("history").splitlines()
+        self.assertRegex(titles, r"^AT +PUT +DONE +READY +BURIED +OVERDUE +LATE P99 +LATE MAX$")
+        self.assertEqual(len(lines), len(minutes))
+        self.assertRegex(lines[-1], r"^\d{4}-\d\d-\d\d.* 0 +0 +1 +0 +\S.* - +-$")
         self.assert_usage_error("elapse history", "history", "x", says=["unknown argument 'x'"])
         self.assertEqual(self.client("history", "--minutes", "1441").status, USAGE)
 

@@ -94,7 +94,7 @@ ROWS = (
     (OK, None, "GROUP", "groups orders"),
     (USAGE, "a tube is missing", None, "groups"),
     (OK, None, "ADDR", "clients"),
-    (OK, None, "LATE P99", "history"),
+    (OK, "", "LATE P99", "history"),  # with a message or without: see test_history of test_client.py
     (USAGE, "unknown argument '90'", None, "history 90"),
     (OK, None, "default", "whoami"),
     (USAGE, "give a tube and a key", None, "lookup 2"),
