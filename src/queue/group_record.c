@@ -5,7 +5,8 @@
 #include "group_rate.h"
 
 /* Writes the bucket of a group by another rate than before. If the sink refuses, the log keeps the
- * bucket of the earlier rate, which lets nothing run that this one does not. */
+ * bucket of the earlier rate. A start makes of it a bucket that lets nothing run that this one does
+ * not (open_bucket). */
 static void write_again(struct elapse__queue *queue, struct elapse__queue_group *group)
 {
     uint64_t bytes = elapse__record_bytes_max(ELAPSE__QUEUE_GROUP_NEXT_BYTES_MAX, 0);
@@ -24,7 +25,7 @@ bool elapse__queue_group_rate_look(struct elapse__queue *queue, struct elapse__q
     struct elapse__queue_group_bucket *bucket = elapse__queue_bucket_of(queue, group);
     const struct elapse__queue_tube *tube = elapse__queue_tube_of_group(queue, group);
     struct elapse__queue_rate rate = elapse__queue_group_rate_of(tube);
-    bool is_other = elapse__queue_bucket_follow(queue, tube, bucket);
+    bool is_other = elapse__queue_bucket_follow(queue, tube, bucket) || bucket->is_unwritten;
     if (!elapse__queue_bucket_is_full(queue, bucket, &rate)) {
         elapse__queue_bucket_wait(queue, bucket, &rate);
         if (is_other && elapse__queue_rate_is_slow(&rate))
@@ -62,6 +63,7 @@ void elapse__queue_write_group_next(struct elapse__queue *queue, struct elapse__
         .fields = bytes,
     };
     uint64_t position = queue->sink->append(queue->sink, &record);
+    bucket->is_unwritten = false;
     elapse__queue_bucket_record_move(queue, bucket, position,
                                      (uint32_t)elapse__frame_bytes(record.fields_size, 0));
 }
@@ -161,8 +163,10 @@ enum elapse__queue_result elapse__queue_group_next_replay(struct elapse__queue *
 }
 
 /* Makes the bucket of a group as its TUBE says. A wall clock that was set back makes no wait longer
- * than for one token. Returns false if the process ended before the present rate came to the group:
- * it comes in one of the next turns. */
+ * than for one token. Returns false if the process ended before the present rate came to the group.
+ * Then one of the next turns looks at the bucket, and writes it. The group may have waited for a
+ * token when the rate was set, also if that token has come since. So the bucket gets the tokens
+ * from that one on, and is not full. */
 static bool open_bucket(struct elapse__queue *queue, const struct elapse__queue_tube *tube,
                         struct elapse__queue_group_bucket *bucket)
 {
@@ -183,9 +187,14 @@ static bool open_bucket(struct elapse__queue *queue, const struct elapse__queue_
     bucket->bucket = read.tick < empty.tick ? read : empty;
     if (bucket->rate == tube->record->settings.group_rate_number)
         return true;
+    uint64_t next = elapse__queue_bucket_next(&bucket->bucket);
+    uint64_t present = elapse__queue_present(queue, false);
+    bucket->bucket = next <= present ? (struct elapse__queue_bucket){.tick = next}
+                                     : elapse__queue_bucket_renew(&bucket->bucket, &rate, present);
+    bucket->rate = tube->record->settings.group_rate_number;
+    bucket->is_unwritten = true;
     bucket->is_empty = true;
-    elapse_wheel_start(&queue->clocks.alarms, &bucket->alarm.timer,
-                       elapse__queue_present(queue, false));
+    elapse_wheel_start(&queue->clocks.alarms, &bucket->alarm.timer, present);
     return false;
 }
 

@@ -74,6 +74,7 @@ struct elapse__queue_group_bucket {
     uint64_t rate;     /* the number of the rate that it follows */
     uint32_t size;     /* of the TUBE, in bytes */
     bool is_empty;     /* the alarm is that of the next token */
+    bool is_unwritten; /* the TUBE is by an earlier rate, and a start has made the bucket of it */
 };
 
 /* The jobs of a tube that are for one customer. A group exists while it has jobs, in any state, or

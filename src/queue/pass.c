@@ -174,12 +174,10 @@ void elapse__queue_open_order(struct elapse__queue *queue)
 {
     struct elapse__queue_tube *tube = NULL;
     uint32_t number = 0;
-    uint32_t most = ELAPSE__QUEUE_TURN_MAX;
     queue->behind_boot = elapse__queue_present(queue, false);
     queue->behind_wall = elapse__queue_present(queue, true);
     queue->is_behind = is_behind(queue);
     while ((tube = elapse__queue_next_tube(queue, &number)) != NULL)
         if (elapse__queue_is_ordered(tube))
             elapse__queue_groups_begin(queue, tube);
-    elapse__queue_groups_move(queue, &most);
 }

@@ -202,6 +202,9 @@ struct elapse__queue_due elapse__queue_next_due(const struct elapse__queue *queu
     take_sooner(&boot, elapse_wheel_next(&clocks->alarms));
     take_sooner(&boot, elapse__queue_token_next(queue));
     uint64_t wall = elapse_wheel_next(&clocks->wall);
+    /* The job that these tubes wait for may be gone, or have become ready before. */
+    if (!elapse__ring_empty(&queue->behind))
+        take_sooner(&boot, queue->behind_boot);
     if (clocks->stage != ELAPSE__QUEUE_STEADY)
         take_sooner(&boot, elapse__queue_present(queue, false));
     if (boot != ELAPSE_NEVER)

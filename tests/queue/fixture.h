@@ -32,6 +32,9 @@ void ok(struct fixture *f);
  * The new queue has another secret, and its boot-time clock begins at 1,000 ms. */
 void restart(struct fixture *f, int64_t later_ms);
 
+/* The same, without the first turn of the new queue. */
+void reopen(struct fixture *f, int64_t later_ms);
+
 /* Sets both clocks forward by `ms`, and runs turns of the queue until nothing is left to do. */
 void pass(struct fixture *f, uint64_t ms);
 

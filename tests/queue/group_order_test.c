@@ -433,6 +433,48 @@ QUEUE_TEST(without_memory_for_a_moment_no_job_is_overtaken)
     }
 }
 
+/* What a tube waits for may be gone before the time at which it is tried again; or it may be ready
+ * by the wall clock when the other clock is one millisecond before that time. */
+QUEUE_TEST(a_tube_that_had_no_memory_goes_on_in_any_case)
+{
+    struct elapse_allocator memory = {allocate_if, release_it, NULL};
+    struct elapse__queue_put later = job("b");
+    has_memory = true;
+    f->options.memory = &memory;
+    restart(f, 0);
+    order(f);
+    for (int by_wall = 0; by_wall < 2; by_wall++) {
+        later.group = text("a");
+        later.when = by_wall ? ELAPSE__QUEUE_AT : ELAPSE__QUEUE_IN;
+        later.delay_ms = 1000;
+        later.at_ms = f->now.wall_ms + 1000;
+        uint64_t first = put(f, later, ELAPSE__QUEUE_SCHEDULED);
+        for (unsigned i = 1; i < 5; i++)
+            put_in(f, "a");
+        has_memory = false;
+        assert_int_equal(taken_after(f, 1000), 0);
+        has_memory = true;
+        uint64_t end_ms = f->now.boot_ms + 100;
+        if (by_wall) {
+            f->now.wall_ms++;
+            assert_int_equal(taken_after(f, 99), 0);
+            assert_int_equal(state_of(f, first), ELAPSE__QUEUE_READY);
+        } else {
+            assert_int_equal(elapse__queue_cancel_id(f->queue, f->now, first).result,
+                             ELAPSE__QUEUE_REMOVED);
+            assert_int_equal(taken_after(f, 0), 0);
+        }
+        assert_int_equal(elapse__queue_next_due(f->queue).boot_ms, end_ms);
+        /* A command that comes before the turn changes nothing. */
+        f->now.boot_ms = end_ms;
+        assert_int_equal(state_of(f, first + 1), ELAPSE__QUEUE_READY);
+        assert_int_equal(elapse__queue_next_due(f->queue).boot_ms, end_ms);
+        for (uint64_t id = by_wall ? first : first + 1; id < first + 5; id++)
+            assert_int_equal(taken_after(f, 0), id);
+        assert_true(elapse__queue_next_due(f->queue).boot_ms > f->now.boot_ms);
+    }
+}
+
 QUEUE_TEST(what_comes_due_later_holds_up_no_start)
 {
     struct elapse__queue_put other = job("b");

@@ -374,6 +374,70 @@ QUEUE_TEST(a_crash_while_another_rate_comes_fills_no_bucket)
     assert_in_range(take_all(f), 1, 10);
 }
 
+/* A job of the group "a" takes its token. Then another rate is set, and comes to as many groups as
+ * a command looks at. The group "a" is not among them, and is the first one after a start. */
+static void begin_another_rate(struct fixture *f, const struct elapse__queue_limits *another,
+                               unsigned jobs)
+{
+    struct elapse__queue_put other = job("b");
+    struct elapse__queue_limits limits = {.group_rate = {1, HOUR_MS, 1}, .group_concurrency = 5};
+    rate(f, 1, HOUR_MS, 1);
+    put_in(f, "a", jobs);
+    assert_int_equal(take_all(f), 1);
+    other.delay_ms = 12 * month_ms;
+    for (uint32_t name = 0; name < 2100; name++) {
+        other.group = (struct elapse__queue_text){&name, sizeof name};
+        assert_int_equal(elapse__queue_put(f->queue, f->now, &other).result,
+                         ELAPSE__QUEUE_SCHEDULED);
+    }
+    assert_ok(elapse__queue_limit(f->queue, f->now, text("t"), &limits).result);
+    size_t records = f->log.count;
+    assert_ok(elapse__queue_limit(f->queue, f->now, text("t"), another).result);
+    assert_int_equal(f->log.count, records + 1); /* the settings, and no bucket */
+}
+
+/* The old rate's token comes before the next start: the group has what came since, and no more. */
+QUEUE_TEST(a_crash_while_another_rate_comes_saves_no_burst)
+{
+    const uint64_t day_ms = 24 * (uint64_t)HOUR_MS;
+    struct elapse__queue_limits limits = {.group_rate = {1, day_ms, 5}};
+    begin_another_rate(f, &limits, 20);
+    restart(f, 2 * HOUR_MS);
+    assert_int_equal(take_all(f), 1); /* of a day, an hour has passed since that token */
+    assert_int_equal(take_all(f), 0);
+    pass(f, day_ms - HOUR_MS - 1);
+    assert_int_equal(take_all(f), 0);
+    pass(f, 1);
+    assert_int_equal(take_all(f), 1);
+}
+
+/* The token comes after the start, and before the first turn. */
+QUEUE_TEST(a_token_between_a_start_and_its_first_turn_saves_no_burst)
+{
+    struct elapse__queue_limits limits = {.group_rate = {1, 24 * (uint64_t)HOUR_MS, 5}};
+    begin_another_rate(f, &limits, 20);
+    reopen(f, HOUR_MS - 5);
+    pass(f, 10);
+    assert_int_equal(take_all(f), 1);
+    assert_int_equal(take_all(f), 0);
+}
+
+/* The journal takes no records before the queue has told that it is open. */
+QUEUE_TEST(a_start_writes_nothing_before_its_first_turn)
+{
+    struct elapse__queue_limits limits = {.group_rate = {1, 60000, 1}, .group_order = true};
+    begin_another_rate(f, &limits, 1);
+    size_t records = f->log.count;
+    reopen(f, 0); /* no job is behind its time, so nothing holds up the pass */
+    assert_int_equal(f->log.count, records);
+    pass(f, 0);
+    assert_int_equal(f->log.count, records + 1);
+    put_in(f, "a", 1);
+    assert_int_equal(take_all(f), 0);
+    pass(f, 60000);
+    assert_int_equal(take_all(f), 1);
+}
+
 static void ignore_live(struct elapse__record_sink *sink, uint64_t position, int64_t change)
 {
     (void)sink;

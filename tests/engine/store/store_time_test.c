@@ -142,10 +142,15 @@ STORE_TEST(a_queue_looks_again_when_its_time_is_set)
     assert_int_equal(job.body_bytes, strlen("in an hour"));
     elapse_reserved_free(&job);
 
-    /* The time is set back: what would be due in a moment waits for an hour. */
-    put_at("in a second", elapse__store_now().wall_ms + 1000);
+    /* The time is set back: what would be due in ten minutes waits for an hour more. Until then the
+     * put and its sync may take as long as they want. */
+    put_at("in ten minutes", elapse__store_now().wall_ms + 600000);
     set_time(offset_ms);
-    assert_int_equal(elapse_queue_reserve(queue, tube, 1100, &job), ELAPSE_ERROR_NOTHING_DUE);
+    assert_int_equal(elapse_queue_reserve(queue, tube, 100, &job), ELAPSE_ERROR_NOTHING_DUE);
+    set_time(offset_ms + HOUR_MS + 600000);
+    assert_int_equal(elapse_queue_reserve(queue, tube, ELAPSE_QUEUE_FOREVER_MS, &job), ELAPSE_OK);
+    assert_int_equal(job.body_bytes, strlen("in ten minutes"));
+    elapse_reserved_free(&job);
 }
 
 TEST_MAIN("store_time")

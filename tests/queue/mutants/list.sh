@@ -96,6 +96,8 @@ mutant a_start_breaks_the_order src/queue/pass.c \
     'queue->is_behind = [-is_behind(queue)-]{+is_behind(queue) && false+};'
 mutant want_of_memory_breaks_the_order src/queue/state.c \
     '[-        elapse__queue_order_waits(queue, elapse__queue_tube_of(queue, entry), due, READY_AGAIN_MS)-]{+        (void)0+};'
+mutant want_of_memory_stops_a_tube_for_ever src/queue/turn.c \
+    '    [-if (!elapse__ring_empty(&queue->behind))-]{+if (false)+}'
 mutant want_of_memory_breaks_the_order_by_the_wall_clock src/queue/pass.c \
     'return [-elapse__queue_present(queue, false) < queue->behind_boot-]{+false+} ||'
 mutant a_start_waits_for_what_comes_due_later src/queue/pass.c \
@@ -145,6 +147,10 @@ mutant a_replay_keeps_void_buckets src/queue/group_record.c \
     'return [-tube->record->position > bucket->position-]{+false+};'
 mutant a_replay_loses_settings_that_make_buckets_void src/queue/tube_record.c \
     '(!queue->open && tube->turns != NULL && [-tube->turns->buckets > 0-]{+false+});'
+mutant a_token_between_a_crash_and_a_start_fills_a_bucket src/queue/group_record.c \
+    'bucket->bucket = [-next <= present-]{+false+}'
+mutant a_bucket_of_an_earlier_rate_is_not_written_after_a_start src/queue/group_record.c \
+    'bucket->is_unwritten = [-true-]{+false+};'
 mutant a_crash_while_another_rate_comes_fills_buckets src/queue/group_rate.c \
     'if ([-!elapse__queue_rate_is_slow(&old) || !elapse__queue_rate_is_slow(rate)-]{+true+})'
 mutant another_slow_rate_is_not_written src/queue/group_record.c \
