@@ -456,7 +456,7 @@ begin
         if zone is not null then
             perform elapse.inbox_text('a zone', zone, 64);
         end if;
-    elsif delay > '0' or await is null or delay < '0' then -- with `await`, a delay of 0 is none
+    elsif delay <> '0' or await is null then -- with `await`, a delay of 0 is none
         due := 'in';
         due_ms := coalesce(elapse.inbox_ms('delay', delay, 0), 0);
     end if;
