@@ -110,7 +110,8 @@ static bool is_over(const struct elapse__queue_tube *tube,
 /* Goes on over the table by some places, and forgets the buckets there that mean nothing any more:
  * otherwise a replay would keep each group that the log has. Each TUBE of a group does that, so
  * that the groups without jobs are at most a third more than there were in the life that wrote the
- * log. */
+ * log. That holds behind the settings of their tube. Cleaning may copy these behind buckets: then
+ * all groups of these buckets stay until the replay has read the settings. */
 static void sweep(struct elapse__queue *queue, uint64_t wall_ms)
 {
     enum { PLACES = 4 };

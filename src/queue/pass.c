@@ -9,7 +9,8 @@
  *
  * A tube joins the end of the ring `moving`, and notes where the pass is then. It leaves the ring
  * when the pass has come there again. So the tubes leave in the order in which they have joined,
- * and K tubes with P groups, if they join together, take P + K steps.
+ * and K tubes, if they join together, take P + K steps. P is how many places the table has: for all
+ * tubes and groups of the queue, whichever tubes are moved.
  *
  * In a tube whose groups have an order, jobs of one group must not overtake each other after a
  * start, at which jobs become ready by their due times, a thousand at a time. Such tubes wait in

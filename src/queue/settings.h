@@ -75,10 +75,10 @@ struct elapse__queue_group_next {
     uint64_t written_ms; /* 0: before 1970, by a wrong clock */
 };
 
-/* Each rate of groups has a number of its own. group_rate_number is that of the present rate, and
- * group_rate_since is the first number whose buckets still count: a rate whose tokens come fast is
- * no longer on the disk, and so is what the groups lacked before it. Both are 0 in a tube that was
- * imported. */
+/* Each rate of groups has a number of its own. group_rate_number is the number of the present rate.
+ * A TUBE of a group counts if its rate has the number group_rate_since or a greater one. The
+ * buckets of a rate whose tokens come fast are not on the disk. So such a rate makes all TUBEs of
+ * groups before it void. Both numbers are 0 in a tube that was imported. */
 
 /* When the bucket of the rate has its next token is said by rate_next_ms and rate_next_part. It is
  * true if the tokens come so slowly that each hand-out writes it; otherwise only in the life after

@@ -52,8 +52,9 @@ static void end_record(struct elapse__queue *queue, struct elapse__queue_tube *t
 void elapse__queue_tube_record_settle(struct elapse__queue *queue, struct elapse__queue_tube *tube)
 {
     ELAPSE__ASSERT(tube->record != NULL);
-    /* While groups are moved, the jobs of the tube are held, and counted as such here. In a replay
-     * settings that say nothing say that the buckets before them are void; they end at its end. */
+    /* While groups are moved, the jobs of the tube are held, and the record counts them. In a
+     * replay the record also stays while a group has a bucket. If its settings have no rate, that
+     * bucket is void. The end of the replay ends the bucket. */
     bool is_needed = elapse__queue_is_moving(tube) ||
                      (!queue->open && tube->turns != NULL && tube->turns->buckets > 0);
     if (!elapse__queue_settings_say(&tube->record->settings) && !is_needed)

@@ -11,7 +11,7 @@
 
 enum {
     PLACES = 1 << 16,         /* places of tubes that one command looks at */
-    COUNTED_PLACES = 1 << 13, /* places of tubes that one TUBES with COUNTS looks at */
+    COUNTED_PLACES = 1 << 13, /* the same with COUNTS, TROUBLE or HELD */
     TUBES_COST = 125,         /* a TUBES takes as long as this many short commands */
 };
 
@@ -129,12 +129,12 @@ enum elapse__session_step elapse__resp_groups(const struct elapse__resp_call *ca
     uint32_t cursor = 0;
     uint32_t count = ELAPSE__RESP_LIST_COUNT;
     uint32_t listed = 0;
-    uint32_t most = PLACES;
 
     if (!elapse__resp_find_options(call, 2, options, 3, places) ||
         !elapse__resp_read_page(call, places[0], places[1], &cursor, &count) ||
         !elapse__resp_begin_page(call))
         return ELAPSE__STEP_RAN;
+    uint32_t most = places[2] != 0 ? COUNTED_PLACES : PLACES;
     do {
         bool is_found = elapse__queue_groups(
             elapse__session_queue(call->connection), elapse__session_now(call->connection),

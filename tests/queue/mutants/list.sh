@@ -315,6 +315,12 @@ mutant arena_is_low_when_it_is_empty src/base/arena.c \
 
 mutant buried_jobs_of_a_block_are_not_counted src/queue/state.c \
     'elapse__queue_block_around(entry)->buried += [-(uint32_t)change-]{+0+};'
+mutant the_limit_that_lets_fewest_run_is_not_named src/queue/limit.c \
+    'if (jobs [-< allowed->jobs-]{+!= allowed->jobs+})'
+mutant several_limits_of_groups_are_one src/queue/limit.c \
+    'if ([-(rate && places)-]{+false+} || (order && (rate || places)))'
+mutant a_group_waits_for_no_rate src/queue/list.c \
+    'if (places > 0 && [-elapse__queue_group_tokens(queue, tube, group) < places-]{+false+}) {'
 mutant list_passes_over_every_block src/queue/list.c \
     'block->buried [->-]{+<+} 0) &&'
 mutant list_passes_over_none src/queue/list.c \

@@ -194,6 +194,19 @@ RESP_TEST(groups_that_a_limit_holds_back)
     says("GROUPS t HELD", "*2|:0|*0|");
 }
 
+/* One command looks at 8,192 places of the table, the first of which is the tube's. */
+RESP_TEST(groups_that_are_held_among_very_many)
+{
+    ask_many(&c, 8192, "PUT t b GROUP g%u");
+    says("LIMIT t GROUPORDER", "+ok|");
+    says("GROUPS t HELD", "*2|:8192|*0|");
+    says("GROUPS t HELD CURSOR 8192", "*2|:0|*0|");
+    begins(&c, "PUT t b GROUP g8190", "*2|");
+    begins(&c, "PUT t b GROUP g8191", "*2|");
+    begins(&c, "GROUPS t HELD", "*2|:8192|*1|*18|$5|group|$5|g8190|");
+    begins(&c, "GROUPS t HELD CURSOR 8192", "*2|:0|*1|*18|$5|group|$5|g8191|");
+}
+
 RESP_TEST(pause_tube)
 {
     says("PAUSE t 1h", "+gone|");
