@@ -747,7 +747,7 @@ class Live(PageTest):
             window.fetch = (path, options) => path !== "/api/v1/clients" ? ask(path, options)
                 : Promise.resolve(new Response(JSON.stringify({ clients: [{ id: "7", address: "127.0.0.1:5000", name: "worker-7" }] })));""")
         self.window.run("location.hash = '#/workers'")
-        self.window.wait_for_text("#workers-text", "The owners of the partitions know who has jobs. 1 connections are open.")
+        self.window.wait_for_text("#workers-text", "The owners of the partitions know who has jobs. One connection is open.")
         self.assertNotIn("Nobody has a job", self.window.text("#workers-text"))
 
     def test_shows_what_recurs(self):
