@@ -28,6 +28,7 @@ class Job:
         self.by_wall = False        # due by the wall clock (AT), not by the other one (IN)
         self.bounds = None          # the due time lies between these, and the server has not told it yet
         self.maybe_lost = False     # the server was killed since the hand-out
+        self.keeps_place = False    # cancelled while a worker had it, in a tube with CONCURRENCY
         self.__dict__.update(fields)
 
 
@@ -193,6 +194,7 @@ class Model:
         if job.state == "reserved":
             del self.jobs[job.id]
             self.shadows[job.id] = job
+            job.keeps_place = self.tubes[job.tube].concurrency is not None
             return "running"
         self.drop(job)
         return "removed"

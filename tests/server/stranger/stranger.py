@@ -345,6 +345,8 @@ class Run:
             command += ["NONE"]
         self.do((command, lambda reply: m.expect(reply == "ok", "LIMIT:", reply)))
         it.concurrency, it.rate = concurrency, rate
+        for job in m.shadows.values():
+            job.keeps_place &= job.tube != tube or concurrency is not None
         seen, = self.batch([("LIMIT", tube)])
         if not m.exists(tube):
             return m.expect(seen is None, "LIMIT of no tube:", seen)
@@ -528,7 +530,7 @@ class Run:
             self.survived(job)
         for job in list(m.shadows.values()):
             if self.batch([("LOOKUPID", job.id)])[0] is None:
-                m.expect(m.tubes[job.tube].concurrency is None, "a job that was cancelled has lost its place", job.id)
+                m.expect(not job.keeps_place, "a job that was cancelled has lost its place", job.id)
                 del m.shadows[job.id]
 
     def survived(self, job):
