@@ -152,7 +152,8 @@ build()
 link()
 {
     local own
-    read -ra own <<<"${programs[$2]}"
+    # shellcheck disable=SC2206 # words, in one line or several
+    own=(${programs[$2]})
     own=("${own[@]/#/$work/tests/}")
     "$compiler" "${own[@]/%/.o}" "${objects[@]}" "${libraries[@]}" -pthread -o "$1/$2"
 }
