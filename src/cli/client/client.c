@@ -106,6 +106,22 @@ enum exit_status client_check_id(const char *text)
     return usage_error("%s is not the id of a job", quote_string(text).text);
 }
 
+enum exit_status client_begin(struct client *client, const struct command_line *line, int most,
+                              const char *verb)
+{
+    enum exit_status status = options_check_count(line, most);
+
+    if (status == STATUS_OK)
+        status = client_open(client);
+    if (status != STATUS_OK)
+        return status;
+    request_clear(&client->request);
+    request_add_text(&client->request, verb);
+    for (int i = 0; i < line->argument_count; i++)
+        request_add_text(&client->request, line->arguments[i]);
+    return STATUS_OK;
+}
+
 enum exit_status client_begin_named(struct client *client, const struct command_line *line,
                                     bool by_id, const char *verb, const char *verb_by_id)
 {
@@ -117,15 +133,9 @@ enum exit_status client_begin_named(struct client *client, const struct command_
     if (status == STATUS_OK && by_id)
         status = client_check_id(line->arguments[0]);
     if (status == STATUS_OK)
-        status = client_open(client);
-    if (status != STATUS_OK)
-        return status;
-    request_clear(&client->request);
-    request_add_text(&client->request, by_id ? verb_by_id : verb);
-    for (int i = 0; i < wanted; i++)
-        request_add_text(&client->request, line->arguments[i]);
-    ELAPSE__ASSERT_THAT(client->request.count, ==, by_id ? 2U : 3U);
-    return STATUS_OK;
+        status = client_begin(client, line, wanted, by_id ? verb_by_id : verb);
+    ELAPSE__ASSERT(status != STATUS_OK || client->request.count == (by_id ? 2U : 3U));
+    return status;
 }
 
 enum exit_status client_read_duration(void *context, const char *value)

@@ -64,6 +64,12 @@ void client_add_option(struct client *client, const char *word, const char *valu
 /* Checks that a text is the id of a job. If not, prints a message and returns the status for it. */
 enum exit_status client_check_id(const char *text);
 
+/* Begins a command with a verb and the arguments of the line, of which there are at most `most`.
+ * Opens the client, and begins the request with them. Prints what is wrong, and returns the status
+ * for it. */
+enum exit_status client_begin(struct client *client, const struct command_line *line, int most,
+                              const char *verb);
+
 /* Begins a command about one job, which the arguments TUBE and KEY name, or an id if `by_id`. Opens
  * the client, and begins the request with a verb and the arguments. Prints what is wrong, and
  * returns the status for it. */

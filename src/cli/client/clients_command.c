@@ -206,14 +206,10 @@ static const struct command_help help = {
 static enum exit_status run(void *context, const struct command_line *line)
 {
     struct client *client = context;
-    enum exit_status status = options_check_count(line, 0);
+    enum exit_status status = client_begin(client, line, 0, "CLIENT");
 
-    if (status == STATUS_OK)
-        status = client_open(client);
     if (status != STATUS_OK)
         return status;
-    request_clear(&client->request);
-    request_add_text(&client->request, "CLIENT");
     request_add_text(&client->request, "LIST");
     redisReply *reply = client_ask(client, &status);
     if (reply == NULL)

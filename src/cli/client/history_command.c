@@ -92,14 +92,10 @@ static enum exit_status run(void *context, const struct command_line *line)
 {
     struct history *history = context;
     struct client *client = history->client;
-    enum exit_status status = options_check_count(line, 0);
+    enum exit_status status = client_begin(client, line, 0, "HISTORY");
 
-    if (status == STATUS_OK)
-        status = client_open(client);
     if (status != STATUS_OK)
         return status;
-    request_clear(&client->request);
-    request_add_text(&client->request, "HISTORY");
     request_add_text(&client->request, "COUNT");
     request_add_number(&client->request, history->minutes);
     redisReply *reply = client_ask_map(client, &status);

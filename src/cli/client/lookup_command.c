@@ -92,16 +92,10 @@ static const struct command_help stats_help = {
 static enum exit_status show_stats(void *context, const struct command_line *line)
 {
     struct client *client = context;
-    enum exit_status status = options_check_count(line, 1);
+    enum exit_status status = client_begin(client, line, 1, "STATS");
 
-    if (status == STATUS_OK)
-        status = client_open(client);
     if (status != STATUS_OK)
         return status;
-    request_clear(&client->request);
-    request_add_text(&client->request, "STATS");
-    if (line->argument_count == 1)
-        request_add_text(&client->request, line->arguments[0]);
     return print_map(client, false, line->argument_count == 1 ? line->arguments[0] : NULL);
 }
 
@@ -125,15 +119,9 @@ static const struct command_help whoami_help = {
 static enum exit_status show_user(void *context, const struct command_line *line)
 {
     struct client *client = context;
-    enum exit_status status = options_check_count(line, 0);
+    enum exit_status status = client_begin(client, line, 0, "WHOAMI");
 
-    if (status == STATUS_OK)
-        status = client_open(client);
-    if (status != STATUS_OK)
-        return status;
-    request_clear(&client->request);
-    request_add_text(&client->request, "WHOAMI");
-    return print_map(client, false, NULL);
+    return status != STATUS_OK ? status : print_map(client, false, NULL);
 }
 
 enum exit_status whoami_command(int argc, char **argv)
