@@ -162,7 +162,9 @@ func TestManyAndLists(t *testing.T) {
 	if left := must[*elapse.Stats](t)(client.Stats(background, "many")).PauseLeft; left <= 0 || left > time.Minute {
 		t.Fatalf("the pause has %v left", left)
 	}
-	for _, limits := range []elapse.Limits{{Concurrency: 3}, {Rate: 10, Per: time.Second, Burst: 2}, {}} {
+	for _, limits := range []elapse.Limits{{Concurrency: 3}, {Rate: 10, Per: time.Second, Burst: 2},
+		{Concurrency: 3, Rate: 10, Per: time.Second, Burst: 2, GroupConcurrency: 2, GroupRate: 5, GroupPer: time.Minute,
+			GroupBurst: 3, GroupOrder: true, Buried: 100, BuriedAge: time.Hour}, {}} {
 		works(t, client.SetLimits(background, "many", limits))
 		got := must[elapse.Limits](t)(client.Limits(background, "many"))
 		equal(t, fmt.Sprint(got), fmt.Sprint(limits))
@@ -176,8 +178,48 @@ func TestManyAndLists(t *testing.T) {
 	equal(t, must[*elapse.Stats](t)(client.Stats(background, "many")).HeldBy, "concurrency")
 	works(t, client.SetLimits(background, "many", elapse.Limits{}))
 	isError(t, client.SetLimits(background, "many", elapse.Limits{Burst: 2}), elapse.ErrInvalid)
+	isError(t, client.SetLimits(background, "many", elapse.Limits{Concurrency: 1, GroupPer: time.Second}), elapse.ErrInvalid)
 	isError(t, client.SetLimits(background, "many", elapse.Limits{Others: map[string]uint32{"HORSES": 2}}), elapse.ErrInvalid)
 	equal(t, must[int64](t)(client.Kick(background, "many", 5)), 0)
+}
+
+func TestGroups(t *testing.T) {
+	client := elapsetest.Start(t).Client(t)
+	const tube = "held"
+	works(t, client.SetLimits(background, tube, elapse.Limits{GroupConcurrency: 1}))
+	var requests []*elapse.Request
+	for number := range make([]int, 250) { // more than a page has
+		requests = append(requests, elapse.Put(tube, "x", elapse.In(time.Hour), elapse.Group(fmt.Sprint("later ", number))))
+	}
+	for _, group := range []string{"ann", "ann", "bob"} {
+		requests = append(requests, elapse.Put(tube, "x", elapse.Group(group)))
+	}
+	must[[]elapse.PutResult](t)(client.PutMany(background, requests...))
+	r := start(t, client, elapse.WorkerConfig{}, func(w *elapse.Worker) {
+		elapse.Handle(w, tube, func(ctx context.Context, _ *elapse.Job[string]) error {
+			<-ctx.Done()
+			return ctx.Err()
+		})
+	})
+	var ann elapse.GroupState
+	for ann.Running == 0 { // until the worker has the first of them
+		groups := must[[]elapse.GroupState](t)(client.Groups(background, tube, true))
+		equal(t, len(groups), 1)
+		ann = groups[0]
+	}
+	ann.Overdue = 0
+	equal(t, ann, elapse.GroupState{Group: "ann", Ready: 1, Running: 1, Held: 1, HeldBy: "group_concurrency"})
+	seen := map[string]bool{}
+	for _, group := range must[[]elapse.GroupState](t)(client.Groups(background, tube, false)) {
+		seen[group.Group] = true
+		equal(t, group.Delayed+group.Ready+group.Running > 0, true)
+	}
+	equal(t, len(seen), 252)
+	equal(t, len(must[[]elapse.GroupState](t)(client.Groups(background, "nowhere", false))), 0)
+	must[elapse.Outcome](t)(client.Pause(background, tube, time.Hour))
+	_, _, err := client.CancelAll(background, tube, elapse.Selection{})
+	works(t, err)
+	r.finish(t)
 }
 
 func TestTransaction(t *testing.T) {

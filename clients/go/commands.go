@@ -182,35 +182,78 @@ func (c *Client) Pause(ctx context.Context, tube string, duration time.Duration)
 
 // Limits is what limits a tube. Of a number that is 0 there is no limit.
 type Limits struct {
-	Concurrency uint32        // how many jobs run at a time, on all workers together
-	Rate        uint32        // how many are handed out in the time Per
-	Per         time.Duration // 1 ms to 366 days; needs Rate
-	Burst       uint32        // how many are handed out at once after a rest; needs Rate
+	Concurrency      uint32        // how many jobs run at a time, on all workers together
+	Rate             uint32        // how many are handed out in the time Per
+	Per              time.Duration // 1 ms to 366 days; needs Rate
+	Burst            uint32        // how many are handed out at once after a rest; needs Rate
+	GroupConcurrency uint32        // how many jobs of each group run at a time
+	GroupRate        uint32        // how many of each group are handed out in the time GroupPer
+	GroupPer         time.Duration // needs GroupRate
+	GroupBurst       uint32        // needs GroupRate
+	GroupOrder       bool          // a group hands out nothing while its oldest job waits for a retry, or runs
+	Buried           uint32        // how many buried jobs are kept
+	BuriedAge        time.Duration // how long buried jobs are kept
 	// Others are limits that the server has and this struct has not: their names, and a number for each.
 	Others map[string]uint32
 }
 
-// SetLimits sets the limits of a tube in place of those before. The zero value takes all away.
-func (c *Client) SetLimits(ctx context.Context, tube string, limits Limits) error {
-	arguments := []any{tube}
-	if limits.Concurrency != 0 {
-		arguments = append(arguments, "CONCURRENCY", limits.Concurrency)
+// rate returns the arguments of a rate with this word, if there is one.
+func rate(word string, count uint32, per time.Duration, burst uint32) ([]any, error) {
+	if count == 0 {
+		if per != 0 || burst != 0 {
+			return nil, invalid("the time and the burst of %s need its count", word)
+		}
+		return nil, nil
 	}
-	for word, count := range limits.Others {
+	arguments := []any{word, count, "PER", milliseconds(per)}
+	if burst != 0 {
+		arguments = append(arguments, "BURST", burst)
+	}
+	return arguments, nil
+}
+
+// arguments returns what LIMIT is told.
+func (l Limits) arguments() ([]any, error) {
+	var arguments []any
+	for _, count := range []struct {
+		word  string
+		count uint32
+	}{{"CONCURRENCY", l.Concurrency}, {"GROUPCONCURRENCY", l.GroupConcurrency}, {"BURIED", l.Buried}} {
+		if count.count != 0 {
+			arguments = append(arguments, count.word, count.count)
+		}
+	}
+	for word, count := range l.Others {
 		arguments = append(arguments, strings.ToUpper(strings.ReplaceAll(word, "_", "")), count)
 	}
-	if limits.Rate != 0 {
-		arguments = append(arguments, "RATE", limits.Rate, "PER", milliseconds(limits.Per))
-	} else if limits.Per != 0 || limits.Burst != 0 {
-		return invalid("Per and Burst need Rate")
+	all, err := rate("RATE", l.Rate, l.Per, l.Burst)
+	if err != nil {
+		return nil, err
 	}
-	if limits.Burst != 0 {
-		arguments = append(arguments, "BURST", limits.Burst)
+	each, err := rate("GROUPRATE", l.GroupRate, l.GroupPer, l.GroupBurst)
+	if err != nil {
+		return nil, err
 	}
-	if len(arguments) == 1 {
+	arguments = append(append(arguments, all...), each...)
+	if l.GroupOrder {
+		arguments = append(arguments, "GROUPORDER")
+	}
+	if l.BuriedAge != 0 {
+		arguments = append(arguments, "BURIED", "AGE", milliseconds(l.BuriedAge))
+	}
+	if len(arguments) == 0 {
 		arguments = append(arguments, "NONE")
 	}
-	_, err := c.word(ctx, &Request{name: "LIMIT", arguments: arguments})
+	return arguments, nil
+}
+
+// SetLimits sets the limits of a tube in place of those before. The zero value takes all away.
+func (c *Client) SetLimits(ctx context.Context, tube string, limits Limits) error {
+	arguments, err := limits.arguments()
+	if err != nil {
+		return err
+	}
+	_, err = c.word(ctx, &Request{name: "LIMIT", arguments: append([]any{tube}, arguments...)})
 	return err
 }
 
@@ -227,10 +270,15 @@ func (c *Client) Limits(ctx context.Context, tube string) (Limits, error) {
 	limits := Limits{
 		Concurrency: uint32(fields.number("concurrency")), Rate: uint32(fields.number("rate")),
 		Per: fields.duration("rate_per"), Burst: uint32(fields.number("rate_burst")),
+		GroupConcurrency: uint32(fields.number("group_concurrency")), GroupRate: uint32(fields.number("group_rate")),
+		GroupPer: fields.duration("group_rate_per"), GroupBurst: uint32(fields.number("group_rate_burst")),
+		GroupOrder: fields.number("group_order") != 0, Buried: uint32(fields.number("buried")),
+		BuriedAge: fields.duration("buried_age"),
 	}
 	for name := range fields {
 		switch name {
-		case "concurrency", "rate", "rate_per", "rate_burst":
+		case "concurrency", "rate", "rate_per", "rate_burst", "group_concurrency", "group_rate", "group_rate_per",
+			"group_rate_burst", "group_order", "buried", "buried_age":
 		default:
 			if count := fields.number(name); count != 0 {
 				if limits.Others == nil {

@@ -274,22 +274,49 @@ func (c *Client) Stats(ctx context.Context, tube string) (*Stats, error) {
 	return stats, nil
 }
 
+// GroupState is what the server knows of a group of a tube that has jobs.
+type GroupState struct {
+	Group                           string
+	Delayed, Ready, Running, Buried int64         // Running: a worker has them, also cancelled ones
+	Held                            int64         // how many of the ready ones a limit of each group holds back
+	HeldBy                          string        // "group_concurrency", "group_rate" or "group_order"; "": none does
+	HeldLeft                        time.Duration // until the rate of the group lets a job run; 0: it is not the rate
+	Overdue                         time.Duration // for how long the first ready job has been due
+}
+
+// Groups returns the groups of a tube that have jobs, in no order; with held those alone of which a limit of
+// each group holds jobs back. The limit of the whole tube is in Stats.HeldBy.
+func (c *Client) Groups(ctx context.Context, tube string, held bool) ([]GroupState, error) {
+	arguments := []any{tube}
+	if held {
+		arguments = append(arguments, "HELD")
+	}
+	var groups []GroupState
+	err := c.pages(ctx, "GROUPS", arguments, func(places []any) error {
+		for _, place := range places {
+			f, err := readFields("GROUPS", place)
+			if err != nil {
+				return err
+			}
+			groups = append(groups, GroupState{
+				Group: f.text("group"), Delayed: f.number("delayed"), Ready: f.number("ready"),
+				Running: f.number("running"), Buried: f.number("buried"), Held: f.number("held"),
+				HeldBy: f.text("held_by"), HeldLeft: f.duration("held_left"), Overdue: f.duration("overdue"),
+			})
+		}
+		return nil
+	})
+	return groups, err
+}
+
 // Tubes returns the names of the tubes.
 func (c *Client) Tubes(ctx context.Context) ([]string, error) {
 	var names []string
 	seen := map[string]bool{}
-	for cursor := any("0"); ; {
-		value, err := c.do(ctx, command{"TUBES", []any{"CURSOR", cursor}, true})
+	err := c.pages(ctx, "TUBES", nil, func(places []any) error {
+		page, err := redis.Strings(places, nil)
 		if err != nil {
-			return nil, err
-		}
-		places, err := redis.Values(value, nil)
-		if err != nil || len(places) < 2 {
-			return nil, unreadable("TUBES", value)
-		}
-		page, err := redis.Strings(places[1], nil)
-		if err != nil {
-			return nil, unreadable("TUBES", value)
+			return unreadable("TUBES", places)
 		}
 		for _, name := range page {
 			if !seen[name] { // a cluster names a tube once for each partition that has it
@@ -297,9 +324,38 @@ func (c *Client) Tubes(ctx context.Context) ([]string, error) {
 				names = append(names, name)
 			}
 		}
-		cursor = places[0]
+		return nil
+	})
+	return names, err
+}
+
+// pages reads all pages of a list, and gives the items of each to a function. An error of the server
+// among the items is the error of all.
+func (c *Client) pages(ctx context.Context, name string, arguments []any, read func(places []any) error) error {
+	for cursor := any("0"); ; {
+		value, err := c.do(ctx, command{name, append(arguments[:len(arguments):len(arguments)], "CURSOR", cursor), true})
+		if err != nil {
+			return err
+		}
+		answer, err := redis.Values(value, nil)
+		if err != nil || len(answer) < 2 {
+			return unreadable(name, value)
+		}
+		places, err := redis.Values(answer[1], nil)
+		if err != nil {
+			return unreadable(name, value)
+		}
+		for _, place := range places {
+			if refused, ok := place.(redis.Error); ok {
+				return answered(refused)
+			}
+		}
+		if err := read(places); err != nil {
+			return err
+		}
+		cursor = answer[0]
 		if end, err := redis.Int64(cursor, nil); err == nil && end == 0 {
-			return names, nil
+			return nil
 		}
 	}
 }

@@ -30,11 +30,21 @@ export interface Limits {
   /** How many jobs run at a time. */
   concurrency?: number | undefined;
   /** How many are handed out in a time: `[100, "1s"]`. `limits` tells the time in milliseconds. */
-  rate?: readonly [count: number, per: Duration] | undefined;
+  rate?: Rate | undefined;
   /** How many are handed out at once after a rest; needs `rate`. */
   burst?: number | undefined;
-  [other: string]: number | readonly [number, Duration] | undefined;
+  /** The same of each group. */
+  groupConcurrency?: number | undefined;
+  groupRate?: Rate | undefined;
+  groupBurst?: number | undefined;
+  /** A group hands out nothing while its oldest job waits for a retry, or runs. */
+  groupOrder?: boolean | undefined;
+  /** How many buried jobs are kept, and for how long. `limits` tells the time in milliseconds. */
+  buried?: number | undefined;
+  buriedAge?: Duration | undefined;
+  [other: string]: Rate | Duration | boolean | undefined;
 }
+type Rate = readonly [count: number, per: Duration];
 export type LeaseOutcome = "ok" | "cancelled" | "gone";
 
 interface Lease {
@@ -171,10 +181,15 @@ export class Client {
   async limits(tube: string): Promise<Limits | undefined> {
     const { reply } = await this.#run(["LIMIT", tube], true);
     if (reply === null) return undefined;
-    const { rate, ratePer, rateBurst, ...others } = Object.fromEntries([...mapOf(reply)]
-      .filter(([, value]) => value !== null).map(([name, value]) => [camel(name), numberOf(value)]));
-    return rate === undefined || ratePer === undefined ? others
-      : { ...others, rate: [rate, ratePer], burst: rateBurst };
+    const { rate, ratePer, rateBurst, groupRate, groupRatePer, groupRateBurst, groupOrder, ...others } = Object.fromEntries(
+      [...mapOf(reply)].filter(([, value]) => value !== null).map(([name, value]) => [camel(name), numberOf(value)]));
+    return {
+      ...others,
+      ...(rate !== undefined && ratePer !== undefined ? { rate: [rate, ratePer], burst: rateBurst } : {}),
+      ...(groupRate !== undefined && groupRatePer !== undefined
+        ? { groupRate: [groupRate, groupRatePer], groupBurst: groupRateBurst } : {}),
+      ...(groupOrder !== undefined ? { groupOrder: groupOrder !== 0 } : {}),
+    };
   }
 
   /** Shows the job with this key; undefined if there is none. */
@@ -207,9 +222,9 @@ export class Client {
     }
   }
 
-  /** Goes through the groups of a tube that have jobs. */
-  async *groups(tube: string): AsyncGenerator<GroupInfo, void, undefined> {
-    for await (const group of this.#pages(["GROUPS", tube])) yield groupOf(group);
+  /** Goes through the groups of a tube that have jobs; with `held` those alone of which a limit of each group holds jobs back. */
+  async *groups(tube: string, which: { held?: boolean } = {}): AsyncGenerator<GroupInfo, void, undefined> {
+    for await (const group of this.#pages(["GROUPS", tube, ...(which.held === true ? ["HELD"] : [])])) yield groupOf(group);
   }
 
   async *#pages(args: Argument[]): AsyncGenerator<Reply, void, undefined> {
@@ -424,12 +439,21 @@ function shortened(error: string): string {
   return error.length > LONGEST_ERROR ? error.slice(0, LONGEST_ERROR) : error;
 }
 
-function limitArguments({ rate, burst, ...counts }: Limits): Argument[] {
-  if (burst !== undefined && rate === undefined) throw new TypeError("limit: burst needs rate");
+function rateArguments(word: string, name: string, rate: Rate | undefined, burst: number | undefined): Argument[] {
+  if (rate !== undefined) {
+    return [word, String(rate[0]), "PER", durationText(rate[1], name), ...(burst === undefined ? [] : ["BURST", String(burst)])];
+  }
+  if (burst !== undefined) throw new TypeError(`limit: the burst needs ${name}`);
+  return [];
+}
+
+function limitArguments({ rate, burst, groupRate, groupBurst, groupOrder, buriedAge, ...counts }: Limits): Argument[] {
   return [
     ...Object.entries(counts).flatMap(([name, count]) => (count === undefined ? [] : [name.toUpperCase(), String(count)])),
-    ...(rate === undefined ? [] : ["RATE", String(rate[0]), "PER", durationText(rate[1], "rate")]),
-    ...(burst === undefined ? [] : ["BURST", String(burst)]),
+    ...rateArguments("RATE", "rate", rate, burst),
+    ...rateArguments("GROUPRATE", "groupRate", groupRate, groupBurst),
+    ...(groupOrder === true ? ["GROUPORDER"] : []),
+    ...(buriedAge === undefined ? [] : ["BURIED", "AGE", durationText(buriedAge, "buriedAge")]),
   ];
 }
 

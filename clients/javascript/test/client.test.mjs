@@ -121,6 +121,7 @@ test("list, tubes, groups and stats", async (t) => {
   assert.equal(typeof overdueMs, "number");
   assert.deepEqual(ann, { group: "ann", delayed: 0, ready: 1, running: 1, buried: 0, held: 1, heldBy: "group_concurrency", heldLeftMs: 0 });
   assert.deepEqual([groups.get("bob").held, "heldBy" in groups.get("bob")], [0, false]);
+  assert.deepEqual((await collect(client.groups("held", { held: true }))).map((group) => group.group), ["ann"]);
   const stats = await client.stats("held");
   assert.deepEqual([stats.held, stats.heldBy], [1, "group_concurrency"]);
   assert.equal("heldBy" in (await client.stats("many")), false);
@@ -138,6 +139,13 @@ test("pause, limit and kick", async (t) => {
   assert.deepEqual(await client.limits("u"), { concurrency: 2 });
   await client.limit("u", { rate: [10, "1s"], burst: 2 });
   assert.deepEqual(await client.limits("u"), { rate: [10, 1000], burst: 2 });
+  const all = {
+    concurrency: 3, rate: [10, 1000], burst: 2, groupConcurrency: 2, groupRate: [5, 60_000], groupBurst: 3, groupOrder: true,
+    buried: 100, buriedAge: 3_600_000,
+  };
+  await client.limit("u", all);
+  assert.deepEqual(await client.limits("u"), all);
+  await assert.rejects(client.limit("u", { rate: [10, "1s"], groupBurst: 2 }), TypeError);
   await assert.rejects(client.limit("u", { hoRses: 2 }), (error) => error instanceof InvalidError && /HORSES/.test(error.message));
   await assert.rejects(client.limit("u", { burst: 2 }), TypeError);
   await client.limit("u", null);

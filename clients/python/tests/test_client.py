@@ -1,6 +1,7 @@
 """The clients: each command, its results and its errors; both clients alike."""
 
 import asyncio
+import dataclasses
 import datetime
 import inspect
 import socket
@@ -174,12 +175,34 @@ class Commands(unittest.TestCase):
             client.limit("limited", hor_ses=2)
         with self.assertRaises(TypeError):
             client.limit("limited", burst=2)
+        client.limit("limited", concurrency=3, rate=(10, "1s"), burst=2, group_concurrency=2, group_rate=(5, "1m"), group_burst=3,
+                     group_order=True, buried=100, buried_age="1h")
+        self.assertEqual(client.limits("limited"), {
+            "concurrency": 3, "rate": 10, "rate_per": 1000, "rate_burst": 2, "group_concurrency": 2, "group_rate": 5,
+            "group_rate_per": 60_000, "group_rate_burst": 3, "group_order": 1, "buried": 100, "buried_age": 3_600_000})
+        with self.assertRaises(TypeError):
+            client.limit("limited", rate=(10, "1s"), group_burst=2)
         client.limit("limited")
         self.assertEqual(client.limits("limited"), {})
         self.assertEqual(client.pause("limited", "1h"), "ok")
         self.assertEqual(client.reserve("limited", count=3), [])
         client.pause("limited", "0s")
         self.assertEqual(len(client.reserve("limited", count=3)), 2)
+
+    def test_groups(self):
+        client = self.client
+        client.limit("held", group_concurrency=1)
+        client.put_many(elapse.put("held", "x", in_="1h", group=f"later {i}") for i in range(250))  # more than a page has
+        for group in ("ann", "ann", "bob"):
+            client.put("held", "x", group=group)
+        self.assertEqual(len(client.reserve("held", count=5)), 2)
+        ann, = client.groups("held", held=True)
+        self.assertEqual(dataclasses.replace(ann, overdue=datetime.timedelta()),
+                         elapse.GroupInfo("ann", 0, 1, 1, 0, 1, "group_concurrency", datetime.timedelta(), datetime.timedelta()))
+        groups = {one.group: one for one in client.groups("held")}
+        self.assertEqual(len(groups), 252)
+        self.assertEqual((groups["bob"].held, groups["bob"].held_by, groups["later 7"].delayed), (0, None, 1))
+        self.assertEqual(list(client.groups("nowhere")), [])
 
     def test_many_with_some_refused(self):
         puts = [elapse.put("many", str(i), in_="5" if i == 150 else "5s") for i in range(201)]
@@ -302,6 +325,8 @@ class Commands(unittest.TestCase):
                 with self.assertRaises(elapse.CommandError):
                     await client.put("async", "x", in_="5")
                 self.assertIn("async", [tube async for tube in client.tubes()])
+                await client.put("async", "x", in_="1h", group="ann")
+                self.assertEqual([(one.group, one.delayed) async for one in client.groups("async")], [("ann", 1)])
 
         asyncio.run(run())
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable as _Iterable
 from typing import Any as _Any
 
 from . import _commands
-from ._commands import Command, JobInfo, PutOptions, PutResult
+from ._commands import Command, GroupInfo, JobInfo, Limits, PutOptions, PutResult
 from ._texts import Codec, Duration, JsonCodec, Name
 from ._thread_worker import Worker
 from .aio import AsyncClient
@@ -30,7 +30,7 @@ __version__ = "0.2.0"
 __all__ = [
     "AsyncClient", "AsyncJob", "AsyncWorker", "AuthenticationNeededError", "BatchError", "Bury", "BusyKeyError", "Client", "Codec",
     "Command", "CommandError", "CrossSlotError", "DamagedError", "DiskError", "DiskFullError", "DrainingError",
-    "Duration", "ElapseError", "Job", "JobCancelled", "JobInfo", "JsonCodec", "LeaseEndedError", "LimitError", "Name",
+    "Duration", "ElapseError", "GroupInfo", "Job", "JobCancelled", "JobInfo", "JsonCodec", "LeaseEndedError", "LimitError", "Limits", "Name",
     "NotPermittedError", "OutOfMemoryError", "ProtocolVersionError", "PutOptions", "PutResult", "ReplyError", "RetryIn",
     "TransactionAbortedError", "UncertainError", "UnreachableError", "Worker", "WrongPasswordError", "arrive", "cancel", "gather", "put", "reschedule",
 ]

@@ -88,6 +88,26 @@ class JobInfo:
 
 
 @dataclasses.dataclass(frozen=True)
+class GroupInfo:
+    """A group of a tube that has jobs, as `groups` shows it."""
+
+    group: str
+    delayed: int
+    ready: int
+    #: Workers have them, also those that were cancelled.
+    running: int
+    buried: int
+    #: How many of the ready jobs a limit of each group holds back.
+    held: int
+    #: Which limit: `group_concurrency`, `group_rate`, `group_order`; None: none does.
+    held_by: str | None
+    #: Until the rate of the group lets a job run; zero: it is not the rate that holds them.
+    held_left: datetime.timedelta
+    #: For how long the first ready job has been due.
+    overdue: datetime.timedelta
+
+
+@dataclasses.dataclass(frozen=True)
 class Command(Generic[T]):
     """One command. `read` makes the result from the reply, and raises if the reply is an error."""
 
@@ -339,18 +359,42 @@ def pause(tube: Name, length: Duration) -> Command[str]:
     return Command((b"PAUSE", _texts.name(tube), _texts.duration(length)), _word, again=True)
 
 
-def limit(tube: Name, rate: tuple[int, Duration] | None, burst: int | None, counts: Mapping[str, int | None]) -> Command[str]:
-    """LIMIT with settings. `counts` are those that are a number behind a word; the server knows the words."""
+class Limits(TypedDict, total=False):
+    """What `limit` takes beside the tube; docs/protocol.md, LIMIT, says what each does. A rate is how many are
+    handed out, and in how long; its burst is how many at once after a rest."""
+
+    concurrency: int | None
+    rate: tuple[int, Duration] | None
+    burst: int | None
+    group_concurrency: int | None
+    group_rate: tuple[int, Duration] | None
+    group_burst: int | None
+    group_order: bool | None
+    buried: int | None
+    buried_age: Duration | None
+
+
+def limit(tube: Name, limits_of: Limits) -> Command[str]:
+    """LIMIT with settings. Those that this package does not know are a number behind a word."""
     settings: list[bytes] = []
+    for name in ("rate", "group_rate"):
+        rate: tuple[int, Duration] | None = limits_of.get(name)  # type: ignore[assignment]
+        burst: int | None = limits_of.get(name.replace("rate", "burst"))  # type: ignore[assignment]
+        if rate is not None:
+            settings += (name.replace("_", "").upper().encode(), b"%d" % rate[0], b"PER", _texts.duration(rate[1]))
+        if burst is not None:
+            if rate is None:
+                raise TypeError(f"{name.replace('rate', 'burst')} needs {name}")
+            settings += (b"BURST", b"%d" % burst)
+    if limits_of.get("group_order"):
+        settings.append(b"GROUPORDER")
+    age = limits_of.get("buried_age")
+    if age is not None:
+        settings += (b"BURIED", b"AGE", _texts.duration(age))
+    counts: Mapping[str, Any] = limits_of
     for name, count in counts.items():
-        if count is not None:
+        if name not in ("rate", "burst", "group_rate", "group_burst", "group_order", "buried_age") and count is not None:
             settings += (name.replace("_", "").upper().encode(), b"%d" % count)
-    if rate is not None:
-        settings += (b"RATE", b"%d" % rate[0], b"PER", _texts.duration(rate[1]))
-    if burst is not None:
-        if rate is None:
-            raise TypeError("burst needs rate")
-        settings += (b"BURST", b"%d" % burst)
     return Command((b"LIMIT", _texts.name(tube), *(settings or (b"NONE",))), _word, again=True)
 
 
@@ -408,6 +452,24 @@ def tubes(cursor: bytes) -> Command[tuple[bytes, list[str]]]:
         return following, [_texts.read_name(name) or "" for name in names]
 
     return Command((b"TUBES",) if cursor == b"0" else (b"TUBES", b"CURSOR", cursor), read, again=True)
+
+
+def groups(tube: Name, held: bool, cursor: bytes) -> Command[tuple[bytes, list[GroupInfo]]]:
+    """One page of GROUPS."""
+    def group_of(reply: Any) -> GroupInfo:
+        fields = read_map(reply)
+        return GroupInfo(
+            group=_texts.read_name(fields["group"]) or "", delayed=fields["delayed"], ready=fields["ready"], running=fields["running"],
+            buried=fields["buried"], held=fields["held"], held_by=_texts.read_name(fields["held_by"]),
+            held_left=_texts.read_duration(fields["held_left"] or 0), overdue=_texts.read_duration(fields["overdue"] or 0))
+
+    def read(reply: Any) -> tuple[bytes, list[GroupInfo]]:
+        following, found = _raised(reply)
+        following = following if isinstance(following, bytes) else b"%d" % following
+        return following, [group_of(one) for one in found]
+
+    words = ((b"HELD",) if held else ()) + ((b"CURSOR", cursor) if cursor != b"0" else ())
+    return Command((b"GROUPS", _texts.name(tube), *words), read, again=True)
 
 
 # ---- transactions ----

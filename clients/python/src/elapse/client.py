@@ -11,7 +11,7 @@ import redis
 from redis.retry import Retry
 
 from . import _base, _commands, tracing
-from ._commands import Command, JobInfo, PutOptions, PutResult, State
+from ._commands import Command, GroupInfo, JobInfo, Limits, PutOptions, PutResult, State
 from ._texts import Codec, Duration, Name
 from ._tries import Fault, Tries
 from .errors import BatchError, ElapseError, LeaseEndedError
@@ -136,12 +136,13 @@ class Client:
         """Hands out nothing of the tube for so long; "0s" ends it."""
         return self.run(_commands.pause(tube, length))
 
-    def limit(self, tube: Name, *, concurrency: int | None = None, rate: tuple[int, Duration] | None = None,
-                    burst: int | None = None, **others: int | None) -> None:
+    def limit(self, tube: Name, **limits: Unpack[Limits]) -> None:
         """Sets the limits of the tube in place of those before; without any, or with None, there are none.
         `concurrency`: how many jobs run at a time. `rate=(100, "1s")`: so many are handed out in so long, with
-        `burst` at once after a rest. Others of the server that are a number go by their names."""
-        self.run(_commands.limit(tube, rate, burst, {"concurrency": concurrency, **others}))
+        `burst` at once after a rest. `group_concurrency`, `group_rate` and `group_burst` say the same of each
+        group, and `group_order=True` keeps the order of each. `buried`: how many buried jobs are kept, and
+        `buried_age` for how long. Others of the server that are a number go by their names."""
+        self.run(_commands.limit(tube, limits))
 
     def limits(self, tube: Name) -> dict[str, int]:
         """The limits of the tube; empty if there are none."""
@@ -173,9 +174,24 @@ class Client:
     def tubes(self) -> Iterator[str]:
         """The names of the tubes."""
         cursor = b"0"
+        seen: set[str] = set()  # a cluster names a tube once for each partition that has it
         while True:
             cursor, names = self.run(_commands.tubes(cursor))
-            yield from names
+            for name in names:
+                if name not in seen:
+                    yield name
+                seen.add(name)
+            if cursor == b"0":
+                return
+
+    def groups(self, tube: Name, *, held: bool = False) -> Iterator[GroupInfo]:
+        """The groups of a tube that have jobs, in no order; with `held` those alone of which a limit of each group
+        holds jobs back. Pages are read as they are needed."""
+        cursor = b"0"
+        while True:
+            cursor, found = self.run(_commands.groups(tube, held, cursor))
+            for group in found:
+                yield group
             if cursor == b"0":
                 return
 
