@@ -52,6 +52,8 @@ function(elapse_install_hidden library)
         DEPENDS ${ARGN}
         VERBATIM)
     add_custom_target(elapse-${library}-hidden ALL DEPENDS ${archive})
+    # The objects are there when the library above is: Makefiles do not know how each is made.
+    add_dependencies(elapse-${library}-hidden elapse-${library})
     # The one above is about as old, so install would take the two for the same.
     set(directory "\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}")
     if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# run_tests.sh PROGRAM DIRECTORY short|long: the layout, go vet and the tests of this package against the program
-# elapse. What Go builds is kept in DIRECTORY. The long form puts, does and chains 10,000 jobs.
+# run_tests.sh PROGRAM DIRECTORY short|long|cluster: the layout, go vet and the tests of this package against the
+# program elapse. What Go builds is kept in DIRECTORY. The long form puts, does and chains 10,000 jobs; `cluster` runs
+# the test that ../in_cluster.py starts a cluster for.
 set -euo pipefail
 ELAPSE_PROGRAM=$(realpath "$1")
 export ELAPSE_PROGRAM
@@ -21,6 +22,10 @@ mkdir -p "$directory"
 export GOCACHE=$directory/cache GOPATH=$directory/path GOPROXY=off GOFLAGS='' GOTOOLCHAIN=local
 if [[ $form == long ]]; then
     ELAPSE_LONG=1 go test -count=1 -timeout 0 -v -run Killed ./...
+    exit
+fi
+if [[ $form == cluster ]]; then
+    go test -count=1 -timeout 0 -v -run KilledOwner .
     exit
 fi
 unformatted=$(gofmt -l .)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# run_tests.sh PROGRAM short|programs|TEST...: makes the package, unpacks it beside each version of node-redis, and
+# run_tests.sh PROGRAM short|programs|cluster|TEST...: makes the package, unpacks it beside each version of node-redis, and
 # runs these tests against servers of PROGRAM, with the newest node-redis and with version 4. `short` are those of
-# the calls and of workers, and `programs` those that start many processes, such as the blocks of README.md; both
-# with the newest alone. Exits with 77 if the modules of npm cannot be had.
+# the calls and of workers, `programs` those that start many processes, such as the blocks of README.md, and `cluster`
+# the one that ../in_cluster.py starts a cluster for; all three with the newest alone. Exits with 77 if the modules of npm cannot be had.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 readonly here modules=$here/../../build/clients/javascript
@@ -34,6 +34,9 @@ case $1 in
         ;;
     programs)
         run newest process.test.mjs proof.test.mjs readme.test.mjs tracing.test.mjs
+        ;;
+    cluster)
+        run newest cluster.test.mjs
         ;;
     *)
         run newest "$@"
