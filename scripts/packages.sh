@@ -73,6 +73,7 @@ libuv1-dev       header   uv.h
 libglib2.0-dev   pkg      glib-2.0
 libsqlite3-dev   header   sqlite3.h
 golang-go        command  go
+golang-opentelemetry-otel-dev  file  /usr/share/gocode/src/go.opentelemetry.io/otel/go.mod
 golang-github-gomodule-redigo-dev  file  /usr/share/gocode/src/github.com/gomodule/redigo/redis/conn.go
 openjdk-17-jdk-headless  command  javac
 libnetty-java    file     /usr/share/java/netty-common.jar

@@ -37,8 +37,23 @@ type Config struct {
 	// Headers, if it is not nil, gives headers to each put: where a trace goes on, say. Those of the
 	// option Headers come first.
 	Headers func(ctx context.Context) map[string]string
+	// Telemetry, if it is not nil, carries a trace from each put to its handler, and counts jobs. README.md has one
+	// over OpenTelemetry. What it writes comes before Headers, and the option Headers before both.
+	Telemetry Telemetry
 	// Logger is told of retries. The default says nothing.
 	Logger Logger
+}
+
+// Telemetry is where traces and figures go, without a dependency on what makes them. Any number of goroutines
+// call it at the same time. What panics in it is logged by the worker, and ends nothing.
+type Telemetry interface {
+	// Inject writes the trace in a context into the headers of a put: traceparent and tracestate, as W3C has them.
+	Inject(ctx context.Context, headers map[string]string)
+	// Start begins the span of a handler, with a link to the trace in job.Headers. It returns the context of the
+	// handler, and a function that ends the span with the error that the handler returned, or nil.
+	Start(ctx context.Context, job *JobInfo) (context.Context, func(err error))
+	// Handled is called when the server has the outcome of a job, and says how long its handler took.
+	Handled(job *JobInfo, ending Ending, took time.Duration)
 }
 
 // Codec turns values into bodies, and bodies into values.

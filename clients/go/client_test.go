@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -348,4 +349,63 @@ func TestHeadersOfEachPut(t *testing.T) {
 	job := must[*elapse.JobState](t)(client.LookupID(background, put.ID))
 	equal(t, job.Headers["traceparent"], "00-7")
 	equal(t, job.Headers["who"], "put")
+}
+
+// standIn is a Telemetry that writes down how it is called.
+type standIn struct {
+	mutex sync.Mutex
+	said  []string
+}
+
+type traceKey struct{}
+
+func (s *standIn) say(format string, arguments ...any) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.said = append(s.said, fmt.Sprintf(format, arguments...))
+}
+
+func (s *standIn) Inject(ctx context.Context, headers map[string]string) {
+	if trace, ok := ctx.Value(traceKey{}).(string); ok {
+		headers["traceparent"] = trace
+	}
+}
+
+func (s *standIn) Start(ctx context.Context, job *elapse.JobInfo) (context.Context, func(error)) {
+	s.say("start %s", job.Headers["traceparent"])
+	return context.WithValue(ctx, traceKey{}, job.Headers["traceparent"]+"-1"), func(err error) { s.say("end %v", err) }
+}
+
+func (s *standIn) Handled(job *elapse.JobInfo, ending elapse.Ending, took time.Duration) {
+	if took <= 0 {
+		s.say("it took %v", took)
+	}
+	s.say("%s %s", job.Tube, ending)
+	panic("what panics here ends nothing")
+}
+
+// TestTelemetry: a trace goes from a put to its handler, and from the put of that handler to the next one.
+func TestTelemetry(t *testing.T) {
+	server := elapsetest.Start(t)
+	seen := &standIn{}
+	client := must[*elapse.Client](t)(elapse.Open(elapse.Config{Addresses: []string{server.Address}, Telemetry: seen,
+		Headers: func(context.Context) map[string]string { return map[string]string{"who": "config"} }}))
+	defer client.Close()
+	r := start(t, client, elapse.WorkerConfig{Concurrency: 1, Before: func(ctx context.Context, _ *elapse.JobInfo) context.Context {
+		seen.say("before %v", ctx.Value(traceKey{}))
+		return ctx
+	}}, func(w *elapse.Worker) {
+		elapse.Handle(w, "one", func(ctx context.Context, job *elapse.Job[string]) error {
+			equal(t, job.Headers["who"], "config")
+			_, err := job.Done(ctx, elapse.Put("two", "x", elapse.Attempts(1)))
+			return err
+		})
+		elapse.Handle(w, "two", func(context.Context, *elapse.Job[string]) error { return errors.New("no route") })
+	})
+	must[elapse.PutResult](t)(client.Put(context.WithValue(background, traceKey{}, "00"), "one", "x"))
+	equal(t, next(t, r.endings), elapse.EndDone)
+	equal(t, next(t, r.endings), elapse.EndFailed)
+	r.finish(t)
+	equal(t, strings.Join(seen.said, ", "),
+		"start 00, before 00-1, end <nil>, one done, start 00-1, before 00-1-1, end no route, two failed")
 }

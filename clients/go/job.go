@@ -56,6 +56,30 @@ type held struct {
 	ending  Ending // once it is settled
 	idle    bool   // the lease is not begun anew
 	ends    time.Time
+	begun   time.Time     // when the handler began
+	took    time.Duration // how long it took; 0 while it runs
+}
+
+func (h *held) run(now time.Time) {
+	h.mutex.Lock()
+	h.begun = now
+	h.mutex.Unlock()
+}
+
+func (h *held) stop(now time.Time) {
+	h.mutex.Lock()
+	h.took = now.Sub(h.begun)
+	h.mutex.Unlock()
+}
+
+// ran returns how long the handler took, or has been running.
+func (h *held) ran() time.Duration {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	if h.took == 0 && !h.begun.IsZero() {
+		return time.Since(h.begun)
+	}
+	return h.took
 }
 
 // end ends the handler's context. The first cause counts.

@@ -227,18 +227,7 @@ func (c *Client) command(ctx context.Context, request *Request, guarded bool) (c
 		return command{}, err
 	}
 	arguments := append([]any{request.tube, body}, request.arguments...)
-	headers := request.headers
-	if c.config.Headers != nil {
-		headers = c.config.Headers(ctx)
-		merged := make(map[string]string, len(headers)+len(request.headers))
-		for name, value := range headers {
-			merged[name] = value
-		}
-		for name, value := range request.headers {
-			merged[name] = value
-		}
-		headers = merged
-	}
+	headers := c.headers(ctx, request)
 	if len(headers) > 0 {
 		written, err := json.Marshal(headers)
 		if err != nil {
@@ -247,6 +236,26 @@ func (c *Client) command(ctx context.Context, request *Request, guarded bool) (c
 		arguments = append(arguments, "HEADERS", written)
 	}
 	return command{"PUT", c.withToken(request, arguments, guarded), true}, nil
+}
+
+// headers returns the headers of a put: those of the trace, of Config.Headers and of the request. The last come first.
+func (c *Client) headers(ctx context.Context, request *Request) map[string]string {
+	if c.config.Telemetry == nil && c.config.Headers == nil {
+		return request.headers
+	}
+	merged := make(map[string]string, len(request.headers))
+	if c.config.Telemetry != nil {
+		c.config.Telemetry.Inject(ctx, merged)
+	}
+	if c.config.Headers != nil {
+		for name, value := range c.config.Headers(ctx) {
+			merged[name] = value
+		}
+	}
+	for name, value := range request.headers {
+		merged[name] = value
+	}
+	return merged
 }
 
 // withToken adds a token of the client's, if the request needs one.

@@ -58,7 +58,7 @@ func TestPages(t *testing.T) {
 		programs := 0
 		for _, block := range readBlocks(t, page) {
 			switch {
-			case block.mark == "left out":
+			case block.mark == "left out" || block.mark == "by TestOpenTelemetry":
 			case strings.HasPrefix(block.mark, "as "):
 				works(t, os.Remove(filepath.Join(directory, "main.go")))
 				write(t, filepath.Join(directory, strings.TrimPrefix(block.mark, "as ")), block.code)
@@ -103,3 +103,75 @@ func TestGuide(t *testing.T) {
 	equal(t, run(t, directory, "", "gofmt", "-l", "."), "")
 	run(t, directory, "", "go", "test", "-run", "TestUnpaidOrderExpires", ".")
 }
+
+// TestOpenTelemetry runs the page's adapter over OpenTelemetry with Debian's golang-opentelemetry-otel-dev, which has
+// no proxy of modules beside it: so it is built as programs were before modules.
+func TestOpenTelemetry(t *testing.T) {
+	if os.Getenv("ELAPSE_LONG") == "" {
+		t.Skip("to build it takes some processor-seconds: it belongs to the long form")
+	}
+	const sources = "/usr/share/gocode"
+	if _, err := os.Stat(sources + "/src/go.opentelemetry.io/otel/go.mod"); err != nil {
+		t.Skip("golang-opentelemetry-otel-dev is not installed")
+	}
+	directory := t.TempDir()
+	shop := filepath.Join(directory, "src", "shop")
+	works(t, os.MkdirAll(filepath.Join(directory, "src"), 0o700))
+	works(t, os.MkdirAll(shop, 0o700))
+	works(t, os.Symlink(must[string](t)(os.Getwd()), filepath.Join(directory, "src", "elapse")))
+	found := 0
+	for _, block := range readBlocks(t, "README.md") {
+		if block.mark == "by TestOpenTelemetry" {
+			found++
+			write(t, filepath.Join(shop, "tracing.go"), block.code)
+		}
+	}
+	equal(t, found, 1)
+	write(t, filepath.Join(shop, "main.go"), tracedProgram)
+	equal(t, run(t, shop, "", "gofmt", "-l", "tracing.go"), "")
+	t.Setenv("GO111MODULE", "off")
+	t.Setenv("GOPATH", directory+":"+sources)
+	server := elapsetest.Start(t)
+	equal(t, run(t, shop, server.Address, "go", "run", "shop"), "the span of the handler: process orders, linked to the trace of the put: true\n")
+}
+
+const tracedProgram = `package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"elapse"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/propagation"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+)
+
+func main() {
+	exporter := tracetest.NewInMemoryExporter()
+	otel.SetTracerProvider(sdk.NewTracerProvider(sdk.WithSyncer(exporter)))
+	otel.SetTextMapPropagator(propagation.TraceContext{})
+	ctx, span := otel.Tracer("shop").Start(context.Background(), "checkout")
+	client, err := elapse.Open(elapse.Config{Addresses: []string{os.Getenv("ELAPSE_ADDRESS")}, Telemetry: tracing{}})
+	if err != nil {
+		panic(err)
+	}
+	if _, err := client.Put(ctx, "orders", "x"); err != nil {
+		panic(err)
+	}
+	span.End()
+	ctx, stop := context.WithCancel(context.Background())
+	worker := elapse.NewWorker(client, elapse.WorkerConfig{After: func(*elapse.JobInfo, elapse.Ending) { stop() }})
+	elapse.Handle(worker, "orders", func(context.Context, *elapse.Job[string]) error { return nil })
+	if err := worker.Run(ctx); err != nil {
+		panic(err)
+	}
+	spans := exporter.GetSpans()
+	handled := spans[len(spans)-1]
+	fmt.Printf("the span of the handler: %s, linked to the trace of the put: %t\n", handled.Name,
+		len(spans) == 2 && len(handled.Links) == 1 && handled.Links[0].SpanContext.SpanID() == span.SpanContext().SpanID())
+}
+`

@@ -358,6 +358,9 @@ func (w *Worker) letGo(h *held, ending Ending) {
 	delete(w.hands, h)
 	w.mutex.Unlock()
 	h.cancel()
+	if telemetry := w.client.config.Telemetry; telemetry != nil {
+		w.guarded("Telemetry.Handled", func() { telemetry.Handled(h.info, ending, h.ran()) })
+	}
 	if w.config.After != nil {
 		w.guarded("After", func() { w.config.After(h.info, ending) })
 	}
@@ -406,6 +409,14 @@ func (w *Worker) work(ctx context.Context, h *held) {
 		timer := time.AfterFunc(w.config.TimeLimit, func() { h.end(ErrTimeLimit) })
 		defer timer.Stop()
 	}
+	endSpan := func(error) {}
+	if telemetry := w.client.config.Telemetry; telemetry != nil {
+		w.guarded("Telemetry.Start", func() {
+			if with, end := telemetry.Start(ctx, h.info); with != nil && end != nil {
+				ctx, endSpan = with, end
+			}
+		})
+	}
 	if w.config.Before != nil {
 		w.guarded("Before", func() {
 			if with := w.config.Before(ctx, h.info); with != nil {
@@ -413,7 +424,10 @@ func (w *Worker) work(ctx context.Context, h *held) {
 			}
 		})
 	}
+	h.run(time.Now())
 	w.call(ctx, h, func(err error) {
+		h.stop(time.Now())
+		w.guarded("the end of a span", func() { endSpan(err) })
 		w.running.Add(-1)
 		if err != nil && w.config.OnFailure != nil {
 			w.guarded("OnFailure", func() { w.config.OnFailure(ctx, h.info, err) })
