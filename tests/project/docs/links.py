@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """links.py [ROOT]: everything that the documentation points to exists: links between pages,
-to headers and folders, to headings; files named in the tables of README.md; pages named in
+to headers and folders, to headings; files named in the tables of README.md and of the page about the folders; pages named in
 sources, scripts and package files; pages of the guide that its index leaves out; kinds of tests
 that the page about testing leaves out; tests that a page names."""
 
@@ -63,9 +63,15 @@ def check_links(root):
 
 
 def check_tables(root):
-    """Names in the tables of README.md: from the root, from include/, or in the folder that the
+    """Names in the tables of README.md and of the page about the folders: from the root, from include/, or in the folder that the
     row is about. In the row about tests/ each word in code style is one of its folders."""
-    for number, line in enumerate(markdown.split((root / "README.md").read_text())[1], 1):
+    for page in (root / "README.md", root / "docs/guide/where_things_are.md"):
+        if page.exists():
+            yield from check_table(root, page)
+
+
+def check_table(root, page):
+    for number, line in enumerate(markdown.split(page.read_text())[1], 1):
         cells = line.split("|")
         if not line.startswith("|") or len(cells) < 3:
             continue
@@ -75,7 +81,7 @@ def check_tables(root):
             if not PATH.fullmatch(name) and not (folder == root / "tests" and name != "tests/"):
                 continue
             if not any((place / name).exists() for place in (root, root / "include", folder)):
-                yield f"README.md:{number}: {name}: there is no such file or folder"
+                yield f"{page.relative_to(root)}:{number}: {name}: there is no such file or folder"
 
 
 def check_mentions(root):

@@ -19,7 +19,7 @@ import markdown
 HERE = pathlib.Path(__file__).resolve().parent
 PATIENCE_S = 100  # a machine may be slow: a limit that no run comes near
 # The beginnings of paragraphs that cannot stand inside a function.
-OUTSIDE = re.compile(r"static |#include|#define|struct \w+ \{$|enum \w+ \{$")
+OUTSIDE = re.compile(r"static |#include|#define|struct \w+ \{$|enum \w+ \{$", re.M)
 # Commands that would change the machine, even when run in a copy of the project.
 OUTWARD = re.compile(r"\b(sudo|su|apt|apt-get|dpkg|systemctl)\b|(?<![\w.])/(usr|etc|opt|var|lib|bin)\b")
 SERVER = "int main(void) { return 0; }\n"

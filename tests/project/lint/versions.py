@@ -121,7 +121,7 @@ PLANTED = (
     ("debian/libelapse-queueABI.symbols", "so.ABI", "so.9.9", "libelapse-queueABI.symbols"),
     ("debian/libelapse9.9.install", "", "usr/lib", "debian:"),
     ("CHANGELOG.md", "## [Unreleased]", "## [99.0.0] - 2026-01-01", "CHANGELOG.md"),
-    ("README.md", "find_package(elapse ABI", "find_package(elapse 9.9", "README.md"),
+    ("docs/guide/library.md", "find_package(elapse ABI", "find_package(elapse 9.9", "docs/guide/library.md"),
     ("README.md", "This is ", "This is 9.9.9, not ", "README.md"),
     ("docs/install.md", "libelapse.so.ABI", "libelapse.so.9.9", "docs/install.md"),
     ("docs/install.md", "`libelapse-queueABI`", "`libelapse-queue9.9`", "docs/install.md"),

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The block of README.md that installs the library and builds a program with it, pasted into a shell
+# The block of docs/guide/library.md that installs the library and builds a program with it, pasted into a shell
 # as it is, in a copy of the tree and with an empty home folder.
 set -euo pipefail
 # shellcheck source=tests/project/install/support.sh
@@ -12,14 +12,14 @@ command -v ninja >/dev/null || {
     echo "skipped: there is no ninja"
     exit 77
 }
-start_empty readme
+start_empty library_page
 
 mkdir home elapse
 (cd "$ELAPSE_SOURCE" && tar -c --exclude=./build --exclude=./.git .) | tar -x -C elapse
-awk '/<!-- test: by tests\/project\/install\/readme.sh -->/ { found = 1; next }
+awk '/<!-- test: by tests\/project\/install\/library_page.sh -->/ { found = 1; next }
      found && /^```$/ { exit }
-     found && !/^```/' elapse/README.md >block.sh
-grep -q 'pkg-config --cflags' block.sh || fail "README.md has no such block"
+     found && !/^```/' elapse/docs/guide/library.md >block.sh
+grep -q 'pkg-config --cflags' block.sh || fail "docs/guide/library.md has no such block"
 export HOME=$PWD/home
 (cd elapse && bash -euo pipefail ../block.sh) >said.txt 2>&1 || {
     cat said.txt
