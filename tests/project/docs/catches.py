@@ -47,7 +47,7 @@ class Catches(unittest.TestCase):
         self.root = pathlib.Path(folder.name).resolve()
         self.write("README.md", SOUND)
         self.write("docs/guide/README.md", "# Tests\n\n[Tests](testing.md)\n")
-        self.write("docs/guide/testing.md", "`tests/project/docs`\n")
+        self.write("docs/guide/testing.md", "# Tests\n\nThis page is for all.\n\n`tests/project/docs`\n")
         self.write("tests/project/docs/untested.txt", "")
         self.write("tests/project/a_test.c",
                    "TEST(it_works)\nstatic void it_rests(void)\n")
@@ -75,8 +75,9 @@ class Catches(unittest.TestCase):
         self.expect_each(PLANTED_LINKS, lambda: links.check(self.root))
 
     def test_a_page_that_the_guide_leaves_out(self):
-        self.write("docs/guide/other.md", "# Other\n")
-        self.assertEqual(links.check(self.root), ["docs/guide/README.md: other.md is not in it"])
+        self.write("docs/guide/other.md", "# Other\n\nIt has no such line.\n")
+        self.assertEqual(links.check(self.root), ["docs/guide/README.md: other.md is not in it",
+                          "docs/guide/other.md:3: it does not begin with what the page is for"])
 
 
 if __name__ == "__main__":

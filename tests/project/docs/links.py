@@ -101,13 +101,15 @@ def check_mentions(root):
 
 
 def check_index(root):
-    """The index of the guide links to each of its pages, and README.md links to the guide."""
+    """The index of the guide links to each of its pages, each says first what it is for, and README.md links to the guide."""
     index = root / "docs/guide/README.md"
     linked = {(index.parent / target.partition("#")[0]).resolve()
               for _, target in markdown.links(index.read_text())}
     for page in sorted(index.parent.glob("*.md")):
         if page != index and page not in linked:
             yield f"docs/guide/README.md: {page.name} is not in it"
+        if page != index and not re.match(r"# [^\n]+\n\nThis page is for ", page.read_text()):
+            yield f"docs/guide/{page.name}:3: it does not begin with what the page is for"
     if not any(target.startswith("docs/guide/") for _, target
                in markdown.links((root / "README.md").read_text())):
         yield "README.md: there is no link to the guide"

@@ -32,7 +32,8 @@ sys.path[:0] = [str(ROOT / "tests/support"), str(ROOT / "clients/python/src")]
 
 import server_process  # noqa: E402
 
-PAGES = ["README.md", "docs/guide/server.md"]
+PAGES = ["README.md", "docs/guide/server.md", "docs/guide/cron_job.md", "docs/guide/dead_letters.md",
+         "docs/guide/chat_timeouts.md"]
 MARK = ("by", "tests/project/docs/served.py")
 SERVES = re.compile(r"(?:\./dev|elapse|build/release/elapse) serve\b(.*?)\s*&?$")
 ADDRESSES = re.compile(r"--(?:listen|http) \S+")

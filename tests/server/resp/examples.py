@@ -19,7 +19,7 @@ import serving
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 PAGE = "docs/protocol.md"
-GUIDE = ["docs/guide/from_rabbitmq.md", "docs/guide/from_redis.md", "docs/guide/from_sql.md"]
+GUIDE = ["docs/guide/from_rabbitmq.md", "docs/guide/from_redis.md", "docs/guide/from_sidekiq.md", "docs/guide/from_sql.md"]
 MANUAL = "docs/man/elapse-resp.7"
 ANYTHING = "…"
 
