@@ -151,20 +151,33 @@ bool elapse__os_address_is_local(const struct elapse__os_address *address)
     return family_of(address) == AF_UNIX;
 }
 
+/* How the place of an address of IPv4 begins. IPv6 reserves the networks that begin so, and nobody
+ * has one of them. */
+static const unsigned char begin_of_4[4] = {0, 0, 0, 1};
+
+static uint64_t place_of_4(const void *digits)
+{
+    unsigned char bytes[sizeof(uint64_t)];
+    uint64_t place;
+
+    memcpy(bytes, begin_of_4, sizeof begin_of_4);
+    memcpy(bytes + sizeof begin_of_4, digits, sizeof bytes - sizeof begin_of_4);
+    memcpy(&place, bytes, sizeof place);
+    return place;
+}
+
 uint64_t elapse__os_address_place(const struct elapse__os_address *address)
 {
     uint64_t place = 0;
-    uint32_t digits;
 
     if (family_of(address) == AF_INET) {
         const struct sockaddr_in *in = (const struct sockaddr_in *)(const void *)address->bytes;
-        return UINT64_C(1) << 32 | in->sin_addr.s_addr;
+        return place_of_4(&in->sin_addr.s_addr);
     }
     if (family_of(address) == AF_INET6) {
         const struct sockaddr_in6 *in = (const struct sockaddr_in6 *)(const void *)address->bytes;
-        memcpy(&digits, in->sin6_addr.s6_addr + 12, sizeof digits);
         if (IN6_IS_ADDR_V4MAPPED(&in->sin6_addr))
-            return UINT64_C(1) << 32 | digits;
+            return place_of_4(in->sin6_addr.s6_addr + 12);
         memcpy(&place, in->sin6_addr.s6_addr, sizeof place);
     }
     return place;
@@ -174,13 +187,12 @@ struct elapse__os_address_text elapse__os_place_text(uint64_t place)
 {
     struct elapse__os_address_text text = {.text = "unix"};
     struct in6_addr six = {.s6_addr = {0}};
-    struct in_addr four = {.s_addr = (uint32_t)place};
     size_t length;
 
-    if (place >> 32 == 1) {
-        (void)inet_ntop(AF_INET, &four, text.text, sizeof text.text);
+    memcpy(six.s6_addr, &place, sizeof place);
+    if (memcmp(six.s6_addr, begin_of_4, sizeof begin_of_4) == 0) {
+        (void)inet_ntop(AF_INET, six.s6_addr + sizeof begin_of_4, text.text, sizeof text.text);
     } else if (place != 0) {
-        memcpy(six.s6_addr, &place, sizeof place);
         (void)inet_ntop(AF_INET6, &six, text.text, sizeof text.text);
         length = strlen(text.text);
         (void)snprintf(text.text + length, sizeof text.text - length, "/64");
@@ -511,6 +523,7 @@ void elapse__os_platform(char *name, size_t bytes)
 {
     struct utsname system;
 
+    ELAPSE__ASSERT_THAT(bytes, >, 0);
     (void)snprintf(name, bytes, "%s", uname(&system) == 0 ? system.machine : "");
 }
 
@@ -518,6 +531,7 @@ void elapse__os_kernel(char *version, size_t bytes)
 {
     struct utsname system;
 
+    ELAPSE__ASSERT_THAT(bytes, >, 0);
     (void)snprintf(version, bytes, "%s", uname(&system) == 0 ? system.version : "");
 }
 

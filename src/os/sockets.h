@@ -57,7 +57,8 @@ struct elapse__os_address_text elapse__os_address_text(const struct elapse__os_a
 bool elapse__os_address_is_local(const struct elapse__os_address *address);
 
 /* Returns a number for the place to which the address belongs. It is the address itself for IPv4,
- * the first 64 bits for IPv6, and 0 for a socket in the file system. */
+ * the first 64 bits for IPv6, and 0 for a socket in the file system. No network of IPv6 that is in
+ * use has the number of an address of IPv4. */
 uint64_t elapse__os_address_place(const struct elapse__os_address *address);
 
 /* Returns a place as text: "127.0.0.1", "2001:db8:0:1::/64", or "unix". */

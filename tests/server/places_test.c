@@ -56,4 +56,16 @@ TEST(each_address_of_ipv4_guesses_alone)
     assert_true(place != place_of("::1"));
 }
 
+/* The number of a place of IPv6 may have any digits, also those that mark an address of IPv4. */
+TEST(no_network_of_ipv6_is_taken_for_an_address_of_ipv4)
+{
+    uint64_t place = place_of("2001:db8:100::1");
+    uint64_t other = place_of("0:1:2001:db8::1");
+
+    assert_string_equal(elapse__os_place_text(place).text, "2001:db8:100::/64");
+    assert_true(place != place_of("32.1.13.184"));
+    assert_true(place != place_of("184.13.1.32"));
+    assert_true(other != place);
+}
+
 TEST_MAIN("places")
