@@ -64,6 +64,7 @@ static unsigned processor_count(void)
 
 static int random_bytes(void *bytes, size_t count)
 {
+    ELAPSE__ASSERT_THAT(count, >, 0);
     ELAPSE__ASSERT_THAT(count, <=, 256); /* the system may fill a longer request only in part */
     ssize_t filled = getrandom(bytes, count, GRND_NONBLOCK);
     if (filled < 0)
@@ -145,6 +146,8 @@ static int condition_init(struct elapse__condition *condition)
 static bool condition_wait_until(struct elapse__condition *condition, struct elapse__lock *lock,
                                  uint64_t until_ns)
 {
+    /* The caller has come through elapse__condition_wait_until, which notes the wait. */
+    ELAPSE__ASSERT(!elapse__lock_is_held(lock));
     const struct timespec until = {
         .tv_sec = (time_t)(until_ns / ELAPSE__NS_PER_SECOND),
         .tv_nsec = (long)(until_ns % ELAPSE__NS_PER_SECOND),
@@ -282,6 +285,7 @@ static void alarm_reset(const struct elapse__os_alarm *alarm)
     ELAPSE__ASSERT(alarm->descriptor != ELAPSE__OS_NO_DESCRIPTOR);
     uint64_t expirations;
     ssize_t read_bytes = read(alarm->descriptor, &expirations, sizeof expirations);
+    ELAPSE__ASSERT(read_bytes == sizeof expirations || errno == EAGAIN || errno == ECANCELED);
     (void)read_bytes;
 }
 
@@ -290,8 +294,11 @@ static int alarms_wait(const struct elapse__os_alarm *alarms, size_t count, uint
     struct pollfd readable[ALARMS_MAX];
     ELAPSE__ASSERT_THAT(count, >, 0);
     ELAPSE__ASSERT_THAT(count, <=, ALARMS_MAX);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        /* The system would wait for nothing at an alarm that is not open. */
+        ELAPSE__ASSERT(alarms[i].descriptor != ELAPSE__OS_NO_DESCRIPTOR);
         readable[i] = (struct pollfd){.fd = alarms[i].descriptor, .events = POLLIN};
+    }
     const struct timespec timeout = timespec_of(timeout_ns);
     int ready =
         ppoll(readable, (nfds_t)count, timeout_ns == ELAPSE__OS_NEVER ? NULL : &timeout, NULL);
@@ -301,6 +308,7 @@ static int alarms_wait(const struct elapse__os_alarm *alarms, size_t count, uint
 static int alarms_watch(const struct elapse__os_alarm *alarms, size_t count, int *descriptor)
 {
     ELAPSE__ASSERT_THAT(count, >, 0);
+    ELAPSE__ASSERT_THAT(count, <=, ALARMS_MAX);
     int watch = epoll_create1(EPOLL_CLOEXEC);
     if (watch < 0)
         return errno;

@@ -107,6 +107,8 @@ static int open_file(int directory, const char *name, enum elapse__file_mode mod
         [ELAPSE__FILE_CREATE] = O_RDWR | O_CREAT | O_EXCL,
         [ELAPSE__FILE_ENSURE] = O_RDWR | O_CREAT,
     };
+    ELAPSE__ASSERT(directory >= 0); /* a negative one can stand for the working directory */
+    ELAPSE__ASSERT(strchr(name, '/') == NULL); /* the file is in the directory itself */
     *file = openat(directory, name, flags_of_mode[mode] | O_CLOEXEC | O_NOFOLLOW, 0600);
     return error_of_call(*file);
 }
@@ -130,15 +132,18 @@ static int read_at(int file, uint64_t offset, void *bytes, size_t count, size_t 
     do
         error = store_done(pread(file, bytes, count, (off_t)offset), done);
     while (error == EINTR);
+    ELAPSE__ASSERT_THAT(*done, <=, count);
     return error;
 }
 
 static int write_at(int file, uint64_t offset, const void *bytes, size_t count, size_t *done)
 {
     int error;
+    ELAPSE__ASSERT_THAT(offset, <=, INT64_MAX - count);
     do
         error = store_done(pwrite(file, bytes, count, (off_t)offset), done);
     while (error == EINTR);
+    ELAPSE__ASSERT_THAT(*done, <=, count);
     return error;
 }
 
@@ -158,9 +163,11 @@ static int write_zeros(int file, uint64_t offset, uint64_t count, size_t *done)
         pieces[pieces_used] = (struct iovec){.iov_base = zeros, .iov_len = size};
         rest -= size;
     }
+    ELAPSE__ASSERT_THAT(count, >, 0);
     do
         error = store_done(pwritev(file, pieces, pieces_used, (off_t)offset), done);
     while (error == EINTR);
+    ELAPSE__ASSERT_THAT(*done, <=, count);
     return error;
 }
 
@@ -197,21 +204,25 @@ static int read_cached(int file, uint64_t offset, void *bytes, size_t count, siz
 
 static void read_ahead(int file, uint64_t offset, uint64_t count)
 {
+    ELAPSE__ASSERT_THAT(count, >, 0); /* 0 would ask for the rest of the file */
     (void)posix_fadvise(file, (off_t)offset, (off_t)count, POSIX_FADV_WILLNEED);
 }
 
 static int sync_file(int file)
 {
+    ELAPSE__ASSERT(file >= 0);
     return error_of_call(fdatasync(file));
 }
 
 static int sync_directory(int directory)
 {
+    ELAPSE__ASSERT(directory >= 0);
     return error_of_call(fsync(directory));
 }
 
 static int rename_file(int directory, const char *from, const char *to)
 {
+    ELAPSE__ASSERT(directory >= 0);
     return error_of_call(renameat(directory, from, directory, to));
 }
 

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../base/assert.h"
 #include "program.h"
 
 int elapse__os_open_to_append(const char *path, int *file)
@@ -45,6 +46,7 @@ int elapse__os_read_path(const char *path, void *buffer, size_t bytes, size_t *g
     while (error == 0 && piece > 0 && *got < bytes) {
         error = elapse__os_read_waiting(file, (char *)buffer + *got, bytes - *got, &piece);
         *got += piece;
+        ELAPSE__ASSERT_THAT(*got, <=, bytes);
     }
     (void)elapse__os_close(file);
     return error;

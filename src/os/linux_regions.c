@@ -35,6 +35,7 @@ static void *map_aligned(size_t bytes)
     size_t before = (size_t)(-(uintptr_t)memory % ELAPSE__REGION_BYTES);
     unmap_bytes(memory, before);
     unmap_bytes(memory + before + bytes, ELAPSE__REGION_BYTES - before);
+    ELAPSE__ASSERT_THAT((uintptr_t)(memory + before) % ELAPSE__REGION_BYTES, ==, 0);
     return memory + before;
 }
 

@@ -36,6 +36,8 @@ static const struct sockaddr *sockaddr_of(const struct elapse__os_address *addre
 
 static int family_of(const struct elapse__os_address *address)
 {
+    ELAPSE__ASSERT_THAT(address->size, >=, sizeof(sa_family_t));
+    ELAPSE__ASSERT_THAT(address->size, <=, sizeof address->bytes);
     return sockaddr_of(address)->sa_family;
 }
 
@@ -84,6 +86,7 @@ int elapse__os_path_address(const char *path, struct elapse__os_address *address
 
     if (strlen(path) >= sizeof un->sun_path)
         return ENAMETOOLONG;
+    ELAPSE__ASSERT(path[0] != '\0'); /* the system would choose an address of its own */
     *address = (struct elapse__os_address){.size = sizeof *un};
     un->sun_family = AF_UNIX;
     memcpy(un->sun_path, path, strlen(path));
@@ -195,6 +198,7 @@ struct elapse__os_address_text elapse__os_place_text(uint64_t place)
     } else if (place != 0) {
         (void)inet_ntop(AF_INET6, &six, text.text, sizeof text.text);
         length = strlen(text.text);
+        ELAPSE__ASSERT_THAT(length + sizeof "/64", <=, sizeof text.text);
         (void)snprintf(text.text + length, sizeof text.text - length, "/64");
     }
     return text;
@@ -206,6 +210,7 @@ int elapse__os_peer_address(int socket, struct elapse__os_address *address)
 
     if (getpeername(socket, (struct sockaddr *)(void *)address->bytes, &size) != 0)
         return errno;
+    ELAPSE__ASSERT_THAT(size, <=, sizeof address->bytes);
     address->size = size;
     return 0;
 }
@@ -439,6 +444,7 @@ size_t elapse__os_take_passed(struct elapse__os_passed passed[ELAPSE__OS_PASSED_
 
 void elapse__os_notify(const char *state)
 {
+    ELAPSE__ASSERT(strchr(state, '=') != NULL); /* a state has the form NAME=VALUE */
     const char *path = getenv("NOTIFY_SOCKET");
     struct sockaddr_un address = {.sun_family = AF_UNIX};
 
@@ -502,6 +508,7 @@ int elapse__os_open_files(uint64_t *count)
     for (const struct dirent *entry; (entry = readdir(entries)) != NULL;)
         *count += entry->d_name[0] != '.';
     (void)closedir(entries);
+    ELAPSE__ASSERT_THAT(*count, >, 0);
     --*count; /* the directory that is read has a descriptor, too */
     return 0;
 }
@@ -537,6 +544,7 @@ void elapse__os_kernel(char *version, size_t bytes)
 
 static uint64_t us_of(struct timeval time)
 {
+    ELAPSE__ASSERT_THAT(time.tv_usec, <, 1000000);
     return (uint64_t)time.tv_sec * 1000000 + (uint64_t)time.tv_usec;
 }
 

@@ -6,6 +6,7 @@
 
 _Noreturn void elapse__os_stop(const char *call, int error)
 {
+    ELAPSE__ASSERT_THAT(error, >, 0); /* the number of an error, and not the result of a call */
     (void)fprintf(stderr, "elapse: %s failed: %s. This is an error in the program.\n", call,
                   strerror(error));
     abort();

@@ -60,6 +60,7 @@ static struct directory *directory_at(int number)
 {
     ELAPSE__ASSERT_THAT(number, >=, FIRST_DIRECTORY);
     ELAPSE__ASSERT_THAT((size_t)(number - FIRST_DIRECTORY), <, directory_count);
+    ELAPSE__ASSERT(directories[number - FIRST_DIRECTORY].path != NULL); /* it is not forgotten */
     return &directories[number - FIRST_DIRECTORY];
 }
 
@@ -97,6 +98,8 @@ static struct name *find(const struct directory *directory, const char *text)
 /* Adds a name with a new file. */
 static int add(struct directory *directory, const char *text, struct name **added)
 {
+    ELAPSE__ASSERT(find(directory, text) == NULL);
+    ELAPSE__ASSERT_THAT(directory->count, <=, directory->capacity);
     if (strlen(text) >= NAME_BYTES)
         return ENAMETOOLONG;
     if (directory->count == directory->capacity) {
@@ -118,6 +121,7 @@ static int add(struct directory *directory, const char *text, struct name **adde
 
 static void drop(struct directory *directory, struct name *name)
 {
+    ELAPSE__ASSERT(name >= directory->names && name < directory->names + directory->count);
     (void)close(name->file);
     *name = directory->names[--directory->count];
 }
@@ -137,12 +141,14 @@ void elapse__memory_path(char path[ELAPSE__MEMORY_PATH_BYTES])
     uint64_t number = ++paths_given;
     release();
     (void)snprintf(path, ELAPSE__MEMORY_PATH_BYTES, "memory-%" PRIu64, number);
+    ELAPSE__ASSERT_THAT(strlen(path) + 1, <, ELAPSE__MEMORY_PATH_BYTES); /* it was not cut */
 }
 
 void elapse__memory_forget(const char *path)
 {
     size_t length = strlen(path);
 
+    ELAPSE__ASSERT_THAT(length, >, 0); /* an empty path would take every absolute path with it */
     take();
     for (size_t i = 0; i < directory_count; i++) {
         const char *found = directories[i].path;
@@ -174,6 +180,7 @@ static int open_directory(const char *path, int *number)
         if (directory == NULL || directory->path == NULL)
             error = ENOMEM;
     }
+    ELAPSE__ASSERT(error != 0 || find_directory(path) == directory);
     if (error == 0)
         *number = FIRST_DIRECTORY + (int)(directory - directories);
     release();
@@ -210,6 +217,7 @@ static int open_name(struct directory *directory, const char *text, bool makes, 
         return error;
     /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): without an error there is a name */
     *file = fcntl(name->file, F_DUPFD_CLOEXEC, 0);
+    ELAPSE__ASSERT(*file < FIRST_DIRECTORY); /* close_file tells files and directories apart so */
     if (*file >= 0)
         return 0;
     error = errno;
@@ -233,17 +241,20 @@ static int open_file(int number, const char *text, enum elapse__file_mode mode, 
 
 static void close_file(int file)
 {
+    ELAPSE__ASSERT(file >= 0);
     if (file < FIRST_DIRECTORY)
         (void)close(file);
 }
 
 static int read_at(int file, uint64_t offset, void *bytes, size_t count, size_t *done)
 {
+    ELAPSE__ASSERT(file < FIRST_DIRECTORY);
     return elapse__files_linux.read_at(file, offset, bytes, count, done);
 }
 
 static int write_at(int file, uint64_t offset, const void *bytes, size_t count, size_t *done)
 {
+    ELAPSE__ASSERT(file < FIRST_DIRECTORY);
     return elapse__files_linux.write_at(file, offset, bytes, count, done);
 }
 
@@ -251,6 +262,7 @@ static int write_at(int file, uint64_t offset, const void *bytes, size_t count, 
  * written. */
 static int fill(int file, uint64_t offset, uint64_t count, size_t *done)
 {
+    ELAPSE__ASSERT_THAT(count, >, 0);
     size_t piece = count < FILL_AT_ONCE ? (size_t)count : (size_t)FILL_AT_ONCE;
     int error;
 
@@ -291,6 +303,8 @@ static int rename_file(int number, const char *from, const char *to)
         memcpy(source->text, to, strlen(to));
         if (target != NULL && target != source)
             drop(directory, target);
+        ELAPSE__ASSERT(find(directory, to) != NULL);
+        ELAPSE__ASSERT(find(directory, from) == NULL || strcmp(from, to) == 0);
     }
     release();
     return error;
@@ -303,6 +317,7 @@ static int unlink_file(int number, const char *text)
     struct name *name = find(directory, text);
     if (name != NULL)
         drop(directory, name);
+    ELAPSE__ASSERT(find(directory, text) == NULL); /* no name stands there twice */
     release();
     return name == NULL ? ENOENT : 0;
 }

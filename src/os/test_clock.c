@@ -65,6 +65,7 @@ static int alarm_open(struct elapse__os_alarm *alarm, enum elapse__os_clock cloc
         return error;
     elapse__lock_inner(&lock);
     ELAPSE__ASSERT_THAT(alarm_count, <, ALARMS_MAX);
+    ELAPSE__ASSERT_THAT(place_of(alarm->descriptor), ==, alarm_count); /* each stands here once */
     alarms[alarm_count++] = (struct moved_alarm){.alarm = *alarm, .when_ns = ELAPSE__OS_NEVER};
     elapse__unlock(&lock);
     return 0;
@@ -74,6 +75,7 @@ static void alarm_close(struct elapse__os_alarm *alarm)
 {
     elapse__lock_inner(&lock);
     unsigned place = place_of(alarm->descriptor);
+    ELAPSE__ASSERT(is_moved(alarm->clock) == (place < alarm_count));
     if (place < alarm_count)
         alarms[place] = alarms[--alarm_count];
     elapse__unlock(&lock);
