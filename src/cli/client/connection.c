@@ -67,6 +67,7 @@ struct connection *connection_new(const struct client_settings *settings)
 {
     struct connection *connection = allocate(sizeof *connection);
 
+    ELAPSE__ASSERT_THAT(settings->timeout_ns, >, 0);
     memset(connection, 0, sizeof *connection);
     connection->settings = settings;
     connection->socket = -1;
@@ -155,6 +156,7 @@ void connection_give_up(struct connection *connection, const char *why)
 {
     bool was_there = may_have_run(connection);
 
+    ELAPSE__ASSERT(connection->fault == CONNECTION_WORKS); /* the first fault is the one to tell */
     lose(connection, was_there ? CONNECTION_BROKEN : CONNECTION_REFUSED, why);
 }
 
@@ -200,6 +202,7 @@ static void share_time(struct connection *connection)
 
     ELAPSE__ASSERT(connection->state == CONNECTING);
     ELAPSE__ASSERT_THAT(connection->address_next, >, 0U);
+    ELAPSE__ASSERT_THAT(connection->address_next, <=, connection->address_count);
     connection->address_until_ns =
         now_ns + left_ns / (connection->address_count - connection->address_next + 1);
 }
@@ -207,6 +210,7 @@ static void share_time(struct connection *connection)
 /* Tries one address after the other, until a connection begins. */
 static void try_next(struct connection *connection, int error)
 {
+    ELAPSE__ASSERT(connection->state != CONNECTED);
     close_socket(connection);
     while (connection->address_next < connection->address_count) {
         const struct elapse__os_address *address =
@@ -284,6 +288,7 @@ static void finish_connecting(struct connection *connection)
     int error = elapse__os_connect_error(connection->socket);
 
     ELAPSE__ASSERT(connection->state == CONNECTING);
+    ELAPSE__ASSERT(connection->tls == NULL);
     if (error != 0) {
         try_next(connection, error);
         return;
@@ -309,6 +314,7 @@ static void lose_socket(struct connection *connection, int error)
         error == 0 ? "the server has closed the connection" : elapse__os_error_text(error);
     const char *distrust = connection->tls == NULL ? NULL : elapse__tls_distrust(connection->tls);
 
+    ELAPSE__ASSERT(connection->state == CONNECTED);
     if (distrust != NULL)
         why = distrust;
     else if (error == EPROTO)
@@ -322,6 +328,8 @@ static void count_sent(struct connection *connection, size_t sent)
 {
     size_t of_auth = sent < connection->auth_unsent ? sent : connection->auth_unsent;
 
+    ELAPSE__ASSERT_THAT(sent, >, 0);
+    ELAPSE__ASSERT_THAT(sent, <=, elapse__buffer_size(&connection->out));
     elapse__buffer_take(&connection->out, sent);
     connection->auth_unsent -= of_auth;
     connection->sent_request = connection->sent_request || sent > of_auth;
@@ -339,6 +347,8 @@ static void lose_sense(struct connection *connection)
 void connection_add(struct connection *connection, const struct request *request)
 {
     ELAPSE__ASSERT(!connection->ends);
+    /* It was opened. A request that is added to a lost connection is dropped with it. */
+    ELAPSE__ASSERT(connection->reader != NULL || connection->fault != CONNECTION_WORKS);
     request_write(request, &connection->out);
     connection->awaited++;
 }
@@ -351,6 +361,7 @@ void connection_add_no_more(struct connection *connection)
 static void say_end(struct connection *connection)
 {
     ELAPSE__ASSERT(connection->ends);
+    ELAPSE__ASSERT(!connection->said_end);
     ELAPSE__ASSERT_THAT(elapse__buffer_size(&connection->out), ==, 0U);
     connection->said_end = true;
     if (connection->tls != NULL)
@@ -411,6 +422,7 @@ static void receive_some(struct connection *connection, unsigned calls)
             lose_socket(connection, error);
             return;
         }
+        ELAPSE__ASSERT_THAT(got, <=, sizeof connection->received);
         if (reader->len - reader->pos > VALUE_BYTES_MAX ||
             redisReaderFeed(connection->reader, (const char *)connection->received, got) !=
                 REDIS_OK) {

@@ -219,6 +219,7 @@ static size_t ask_jobs(struct top *top, bool buried, enum exit_status *status)
     struct request *request = &top->client->request;
     size_t count = SIZE_MAX;
 
+    ELAPSE__ASSERT_THAT(top->tube_length, <, (size_t)TOP_NAME_BYTES);
     request_clear(request);
     request_add_text(request, "LIST");
     request_add(request, top->tube, top->tube_length);
@@ -247,6 +248,7 @@ static enum exit_status sample_text(struct top *top)
     enum exit_status status = STATUS_OK;
     const redisReply id = {.type = REDIS_REPLY_STRING, .str = top->job, .len = strlen(top->job)};
 
+    ELAPSE__ASSERT(top->level != LEVEL_TUBES);
     elapse__buffer_clear(&top->text);
     if (top->level == LEVEL_JOBS) {
         if (ask_jobs(top, true, &status) == 0)
@@ -366,6 +368,7 @@ static void confirm(struct top *top)
     char key = top->asks;
     bool is_paused = tube != NULL && tube->counts.pause_left_ms > 0;
 
+    ELAPSE__ASSERT(key == 'k' || key == 'p');
     top->asks = 0;
     top->hint[0] = '\0';
     request_clear(request);
@@ -393,6 +396,7 @@ static void ask_whether(struct top *top, char key)
     const struct top_tube *tube = choose_tube(top);
     size_t place = top->selected[LEVEL_JOBS];
 
+    ELAPSE__ASSERT(top->asks == 0); /* the user has answered the question before */
     if (tube == NULL)
         return;
     if (top->level == LEVEL_JOBS && place < top->lines)
@@ -462,10 +466,13 @@ static void move(struct top *top, bool down)
         --*place;
 }
 
-/* Goes back to the picture before, or forgets the filter. */
+/* Answers the question with no. If there is none, goes back to the picture before, or forgets the
+ * filter. */
 static void go_back(struct top *top)
 {
-    if (top->level != LEVEL_TUBES)
+    if (top->asks != 0)
+        top->asks = 0;
+    else if (top->level != LEVEL_TUBES)
         top->level = top->level == LEVEL_JOB ? LEVEL_JOBS : LEVEL_TUBES;
     else
         top->filter[0] = '\0';
@@ -478,6 +485,7 @@ static void go_back(struct top *top)
  * while. */
 static bool take_key(struct top *top, char key)
 {
+    ELAPSE__ASSERT(!top->is_typing || top->asks == 0); /* a key is for one of the two */
     if (!top->is_typing && top->asks == 0)
         top->hint[0] = '\0';
     if (key == '\033') {
@@ -546,6 +554,7 @@ static void sample_again(struct top *top)
     static char fault[200];
     struct connection *connection = top->client->connection;
 
+    ELAPSE__ASSERT(top->has_now);
     if (connection_fault(connection) != CONNECTION_WORKS)
         connection_open(connection);
     message_silence(true);

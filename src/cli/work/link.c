@@ -59,7 +59,8 @@ void link_report(struct link *link)
 
 static bool awaits_reply(const struct link *link)
 {
-    return link_is_there(link) && connection_awaited(link->connection) > 0;
+    return link_is_there(link) && connection_fault(link->connection) == CONNECTION_WORKS &&
+           connection_awaited(link->connection) > 0;
 }
 
 void link_turn(struct link *link, bool is_ready)

@@ -805,6 +805,22 @@ class Top(ClientTest):
         os.write(terminal, b"q")
         self.assertEqual(top.wait(LONG_S), OK)
 
+    def test_escape_answers_a_question_with_no(self):
+        for _ in range(2):
+            [job] = self.json_of("reserve", "orders")
+            self.done("bury", str(job["id"]), job["lease"])
+        top, terminal = self.open_terminal()
+        self.read(terminal, rb">orders +1 +2 ")
+        for keys, wanted in ((b"\r", rb"2 +buried"), (b"k", rb"kick job 2\? y/n"),
+                             (b"\033", rb"Escape: back  Enter: the job"), (b"y\033", rb">orders +1 +2 "),
+                             (b"k", rb"kick 2 buried jobs of orders\? y/n"), (b"\033", rb"q: quit  s: sort"),
+                             (b"ys", rb"sorted by ready")):
+            os.write(terminal, keys)
+            self.read(terminal, wanted)
+        os.write(terminal, b"q")
+        self.assertEqual(top.wait(LONG_S), OK)
+        self.assertEqual(self.json_of("stats", "orders")[0]["buried"], 2)
+
     def test_a_server_that_goes_and_comes_back(self):
         top, terminal = self.open_terminal()
         self.read(terminal, rb"q: quit")
