@@ -87,6 +87,7 @@ static enum exit_status cancel_some(struct cancel *cancel, const char *tube, cha
         request_add_text(request, tube);
     for (size_t i = 0; i < count; i++)
         request_add_text(request, names[i]);
+    ELAPSE__ASSERT_THAT(request->count, ==, count + (cancel->by_id ? 1U : 2U));
     redisReply *reply = client_ask(cancel->client, &status);
     if (reply == NULL)
         return status;

@@ -71,6 +71,7 @@ enum exit_status client_run(struct client *client, const struct command_help *he
     while (table[count].name != NULL)
         count++;
     ELAPSE__ASSERT_THAT(count + CLIENT_OPTION_COUNT, <=, (size_t)OPTIONS_MAX);
+    ELAPSE__ASSERT(client->connection == NULL && client->request.count == 0); /* it is new */
     client_settings_add(&client->settings, table, &count);
     struct command_line line = {.help = help, .options = table, .option_count = count};
     if (options_read(&line, argc, argv, &status)) {
@@ -115,10 +116,12 @@ enum exit_status client_begin(struct client *client, const struct command_line *
         status = client_open(client);
     if (status != STATUS_OK)
         return status;
+    ELAPSE__ASSERT(verb[0] >= 'A' && verb[0] <= 'Z');
     request_clear(&client->request);
     request_add_text(&client->request, verb);
     for (int i = 0; i < line->argument_count; i++)
         request_add_text(&client->request, line->arguments[i]);
+    ELAPSE__ASSERT_THAT(client->request.count, <=, 1U + (unsigned)most);
     return STATUS_OK;
 }
 

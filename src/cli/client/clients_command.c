@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/assert.h"
 #include "../common/command.h"
 #include "../common/output.h"
 #include "../common/text.h"
@@ -56,6 +57,7 @@ static size_t decode(char *text, size_t length)
         }
         used++;
     }
+    ELAPSE__ASSERT_THAT(used, <=, length);
     return used;
 }
 
@@ -120,6 +122,7 @@ static void fit_for_people(struct row *row, struct elapse__buffer *age)
 {
     bool holds_leases = answer_number(&row->map, "leases") > 0;
 
+    ELAPSE__ASSERT_THAT(row->map.elements % 2, ==, 0); /* each name has its value behind it */
     for (size_t i = 0; i < row->map.elements; i += 2) {
         redisReply *value = row->elements[i + 1];
         bool is_age = answer_is_word(row->elements[i], "oldest");
@@ -180,6 +183,7 @@ static void print_table(const redisReply *text)
     struct table table = {.only_fits = true};
     redisReply copy = *text;
 
+    ELAPSE__ASSERT(text->str[text->len] == '\0');
     columns_set(&table.columns, client_columns);
     /* A row changes the text in which it lies, so this is a copy. */
     copy.str = memcpy(allocate(text->len + 1), text->str, text->len + 1);

@@ -30,6 +30,7 @@ enum { MEMBERS = sizeof members / sizeof members[0] };
 
 static void add_any(struct columns *columns, const char *name, size_t length)
 {
+    ELAPSE__ASSERT_THAT(length, >, 0);
     ELAPSE__ASSERT_THAT(length, <, (size_t)COLUMN_NAME_BYTES);
     ELAPSE__ASSERT_THAT(columns->count, <, (size_t)COLUMNS_MAX);
     memcpy(columns->names[columns->count], name, length);
@@ -133,6 +134,7 @@ void columns_fit(struct columns *columns, const redisReply *maps)
 {
     struct elapse__buffer cell = {.bytes = NULL};
 
+    ELAPSE__ASSERT(maps->type == REDIS_REPLY_ARRAY);
     for (size_t i = 0; i < maps->elements; i++) {
         if (maps->element[i]->type != REDIS_REPLY_ARRAY)
             continue;
@@ -151,6 +153,7 @@ void columns_fit(struct columns *columns, const redisReply *maps)
 /* Adds blanks after a value that begins at `begin`, up to the next column. */
 static void pad(struct elapse__buffer *out, size_t begin, size_t width)
 {
+    ELAPSE__ASSERT_THAT(begin, <=, elapse__buffer_size(out));
     size_t used = text_columns((const char *)elapse__buffer_first(out) + begin,
                                elapse__buffer_size(out) - begin);
 
@@ -161,6 +164,7 @@ static void pad(struct elapse__buffer *out, size_t begin, size_t width)
 
 void columns_add_titles(struct elapse__buffer *out, const struct columns *columns)
 {
+    ELAPSE__ASSERT_THAT(columns->count, >, 0);
     for (size_t i = 0; i < columns->count; i++) {
         size_t begin = elapse__buffer_size(out);
         for (const char *at = columns->names[i]; *at != '\0'; at++) {
@@ -189,6 +193,7 @@ void columns_add_line(struct elapse__buffer *out, const struct columns *columns,
 void columns_add_json(struct elapse__json *json, const struct columns *columns,
                       const redisReply *map)
 {
+    ELAPSE__ASSERT(map->type == REDIS_REPLY_ARRAY);
     elapse__json_open(json, '{');
     for (size_t i = 0; i + 1 < map->elements; i += 2) {
         if (answer_is_name(map->element[i]) && columns_have(columns, map->element[i]->str))

@@ -24,6 +24,7 @@ static void add(struct handed_map *map, redisReply *name, redisReply *value)
 /* Adds a field by its name without the unit, because names in replies have no units. */
 static void add_field(struct handed_map *map, size_t field, redisReply *value)
 {
+    ELAPSE__ASSERT_THAT(field, <, (size_t)FIELDS);
     static const char unit[] = "_ms";
     size_t length = strlen(fields[field]);
     redisReply *name = &map->names[field];
@@ -63,5 +64,6 @@ bool handed_map_make(struct handed_map *map, const redisReply *job)
          i += 2)
         add(map, details->element[i], details->element[i + 1]);
     add_field(map, body, job->element[body]);
+    ELAPSE__ASSERT_THAT(map->map.elements, >=, 2 * (size_t)FIELDS);
     return true;
 }

@@ -75,6 +75,7 @@ static void fill_request(struct list *list, const char *cursor)
                                               columns_need_keys(&list->columns));
 
     ELAPSE__ASSERT(list->limit == 0 || list->listed < list->limit);
+    ELAPSE__ASSERT(list->order == NULL || list->state != NULL); /* an order is that of one state */
     request_clear(request);
     request_add_text(request, list->verb);
     if (list->subject != NULL)
@@ -168,6 +169,7 @@ static void print_lines(struct list *list)
 {
     if (list->watch)
         return;
+    ELAPSE__ASSERT(!list->client->json || elapse__buffer_size(&list->lines) == 0);
     output_add_buffer(&list->lines);
     elapse__buffer_clear(&list->lines);
 }

@@ -182,6 +182,7 @@ static void fill_request(struct put *put, const char *body, size_t length)
 #undef WORD
     };
 
+    ELAPSE__ASSERT(has(put, ELAPSE__PUT_BACKOFF) == (put->backoff_max.text != NULL));
     request_clear(request);
     request_add_text(request, "PUT");
     request_add_text(request, put->tube);
@@ -203,6 +204,8 @@ static enum exit_status print_answer(struct put *put, const redisReply *reply, u
     bool keeps = if_key_is(put, "keep") || (put->has_await && !has(put, ELAPSE__PUT_IFKEY));
     struct answer answer = answer_to_put(reply, keeps);
 
+    ELAPSE__ASSERT((line != 0) == put->lines);
+    ELAPSE__ASSERT_THAT(line, <=, put->line_sent);
     (void)snprintf(part, sizeof part, "line %" PRIu64, line);
     if (answer.error != NULL)
         return session_report_error(&answer, line == 0 ? NULL : part);
@@ -308,6 +311,8 @@ static bool send_lines(struct put *put, bool ended)
         fill_request(put, line, length);
         connection_add(connection, &put->client->request);
         put->line_sent++;
+        ELAPSE__ASSERT_THAT(put->line_sent - put->line_answered, ==,
+                            connection_awaited(connection));
         elapse__buffer_take(&put->body, length + (end != NULL));
         has_sent = true;
     }

@@ -74,6 +74,7 @@ void render_json(struct elapse__json *out, const redisReply *map)
 
 void render_text(struct elapse__buffer *out, const redisReply *text)
 {
+    ELAPSE__ASSERT(answer_is_text(text));
     buffer_add_masked(out, text->str, text->len);
 }
 

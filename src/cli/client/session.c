@@ -16,6 +16,7 @@ void session_wait(struct connection *connection, const struct client_settings *s
     bool is_waiting = connection_awaited(connection) > 0;
 
     ELAPSE__ASSERT(connection_fault(connection) == CONNECTION_WORKS);
+    ELAPSE__ASSERT_THAT(since_ns, <=, now_ns);
     if (is_waiting && now_ns >= until_ns) {
         /* The reply may have come while this process was stopped. */
         if (!connection_look(connection) && connection_fault(connection) == CONNECTION_WORKS)
@@ -58,6 +59,7 @@ enum exit_status session_report(const struct connection *connection,
 enum exit_status session_report_error(const struct answer *answer, const char *part)
 {
     ELAPSE__ASSERT(answer->error != NULL);
+    ELAPSE__ASSERT(answer->status != STATUS_OK);
     print_error("%s%s%s", part == NULL ? "" : part, part == NULL ? "" : ": ", answer->error);
     return answer->status;
 }
@@ -68,6 +70,9 @@ redisReply *session_ask(struct connection *connection, const struct client_setti
     redisReply *reply = NULL;
     uint64_t since_ns = elapse__os_monotonic_ns();
 
+    /* Otherwise the reply to an earlier request would be taken for the reply to this one. */
+    ELAPSE__ASSERT(connection_fault(connection) != CONNECTION_WORKS ||
+                   connection_awaited(connection) == 0);
     if (connection_fault(connection) == CONNECTION_WORKS)
         connection_add(connection, request);
     while (connection_fault(connection) == CONNECTION_WORKS) {

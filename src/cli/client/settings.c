@@ -134,6 +134,7 @@ enum exit_status client_settings_read(struct client_settings *settings)
         if (settings->token == NULL)
             return STATUS_USAGE;
     }
+    ELAPSE__ASSERT(status != STATUS_OK || (settings->trust != NULL) == settings->address.tls);
     (void)elapse__os_broken_pipe_ends(false);
     return status;
 }

@@ -135,6 +135,7 @@ static int compare(const void *left, const void *right)
 void top_sort(struct top_sample *sample, enum top_order order)
 {
     ELAPSE__ASSERT_THAT(sample->tube_count, <=, (size_t)TOP_TUBES_MAX);
+    ELAPSE__ASSERT(order < TOP_ORDERS);
     sort_order = order;
     qsort(sample->tubes, sample->tube_count, sizeof sample->tubes[0], compare);
 }
@@ -333,6 +334,7 @@ static size_t numbers_shown(const struct canvas *canvas, size_t *number_columns)
     while (shown < NUMBERS &&
            NAME_COLUMNS_MIN + *number_columns + widths[shown] <= canvas->look->columns)
         *number_columns += widths[shown++];
+    ELAPSE__ASSERT_THAT(NAME_COLUMNS_MIN + *number_columns, <=, canvas->look->columns);
     return shown;
 }
 
@@ -349,6 +351,7 @@ static bool draw_row(struct canvas *canvas, enum style style, const char *name,
     add_name(line, name, name_columns);
     for (size_t i = 0; i < shown; i++) {
         size_t length = strlen(line);
+        ELAPSE__ASSERT_THAT(length + widths[i], <, sizeof line);
         (void)snprintf(line + length, sizeof line - length, "%*s", (int)widths[i], numbers[i]);
     }
     return add_line(canvas, style, line);
@@ -399,6 +402,7 @@ static bool draw_tube(struct canvas *canvas, enum style style, const struct top_
     if (now->pause_left_ms > 0)
         numbers[OVERDUE] = "paused";
     int length = snprintf(name, sizeof name, "%s%s", style == MARKED ? ">" : "", tube->name);
+    ELAPSE__ASSERT_THAT((size_t)length, <, sizeof name);
     mask_text(name, (size_t)length);
     return draw_row(canvas, style, name, numbers);
 }
@@ -465,6 +469,7 @@ void top_draw_text(struct elapse__buffer *out, const struct top_look *look, cons
     char line[LINE_BYTES * 4];
     size_t place = 0;
 
+    ELAPSE__ASSERT_THAT(look->columns, >=, 20U);
     if (look->is_live && upper.rows > 1)
         upper.rows--;
     (void)add_line(&canvas, STRONG, title);
@@ -495,6 +500,8 @@ void top_draw(struct elapse__buffer *out, const struct top_look *look,
     struct canvas canvas = {.out = out, .look = &upper};
 
     ELAPSE__ASSERT_THAT(look->columns, >=, 20U);
+    ELAPSE__ASSERT(!look->has_selected || look->selected == 0 ||
+                   look->selected < sample->tube_count);
     if (look->is_live && upper.rows > 1)
         upper.rows--;
     draw_server(&canvas, sample, before);

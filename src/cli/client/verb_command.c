@@ -122,6 +122,8 @@ static enum exit_status check_arguments(const struct call *call, const struct co
     int repeated = length_of(verb->repeated);
     enum exit_status status = STATUS_OK;
 
+    ELAPSE__ASSERT(!call->all || (verb->has_all && least > 0));
+    ELAPSE__ASSERT(repeated == 0 || verb->optional == VERB_NOTHING);
     if (repeated == 0)
         status = options_check_count(line, least + (verb->optional != VERB_NOTHING));
     if (line->argument_count > ARGUMENTS_MAX)
@@ -221,6 +223,7 @@ static enum exit_status take_words(const struct call *call, const redisReply *re
         return take_word(call, reply, kind, parts[0]);
     if (kind == VERB_TUBE)
         return take_map(call, reply);
+    ELAPSE__ASSERT(width > 0 && count % width == 0);
     if (reply->elements != (size_t)(count / width))
         return error_of(STATUS_FAILED, "the reply is not the one of this command");
     for (size_t i = 0; i < reply->elements; i++)
@@ -329,6 +332,7 @@ static enum exit_status ask(struct call *call, char *const *parts, int count)
     enum exit_status status;
     uint64_t buried = 0;
 
+    ELAPSE__ASSERT(!call->by_id && count > 0);
     if (call->all) {
         status = count_buried(call, parts[0], &buried);
         if (status != STATUS_OK)
@@ -361,6 +365,7 @@ static enum exit_status ask_by_id(struct call *call, char *const *ids, int count
     enum exit_status status = STATUS_OK;
 
     ELAPSE__ASSERT(call->verb->word_by_id != NULL);
+    ELAPSE__ASSERT(call->by_id && !call->all);
     for (int i = 0; i < count && connection_fault(call->client->connection) == CONNECTION_WORKS;
          i++) {
         enum exit_status own;
