@@ -79,6 +79,7 @@ enum elapse__session_step elapse__resp_cancel_all(const struct elapse__resp_call
     if (!elapse__resp_find_options(call, 2, options, 2, places) ||
         !elapse__resp_read_filter(call, places[0], places[1], &sweep.filter))
         return ELAPSE__STEP_RAN;
+    ELAPSE__ASSERT(call->pass == NULL); /* a transaction would be changed by this */
     if (!elapse__session_run(call->connection, do_cancel_all, &sweep, &answer))
         return ELAPSE__STEP_LATER;
     if (answer.result != ELAPSE__QUEUE_OK) {
@@ -201,6 +202,7 @@ static bool begin_kick(const struct elapse__resp_call *call)
     uint64_t wanted = 0;
 
     ELAPSE__ASSERT_THAT(call->session->done, ==, 0);
+    ELAPSE__ASSERT(call->pass == NULL);
     if (!elapse__resp_read_number(call, 2, UINT64_MAX, &wanted))
         return false;
     call->session->kick = calloc(1, sizeof *call->session->kick);
@@ -241,6 +243,7 @@ static enum elapse__session_step set_tube(const struct elapse__resp_call *call,
 {
     struct elapse__queue_answer answer;
 
+    ELAPSE__ASSERT(call->pass == NULL);
     if (!elapse__session_run(call->connection, command, arguments, &answer))
         return ELAPSE__STEP_LATER;
     elapse__session_count(call->connection, (enum elapse__server_verb)call->command->verb);
@@ -361,6 +364,7 @@ static bool read_rate(const struct elapse__resp_call *call, uint32_t place, uint
 {
     if (place == 0)
         return burst == 0 || refuse_limit(call, "ERR syntax error: BURST stands behind RATE");
+    ELAPSE__ASSERT_THAT(place + 2, <, call->count);
     if (!elapse__wire_resp_is(call->arguments[place + 1], "PER"))
         return refuse_limit(call, texts->syntax);
     if (!elapse__resp_read_number(call, place, ELAPSE__QUEUE_RATE_MAX, &rate->count) ||

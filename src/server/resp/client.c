@@ -272,6 +272,7 @@ static bool advance_clock(const struct elapse__resp_call *call, uint64_t *advanc
             "ERR the clock is the machine's: only a server with --test-clock moves it", NULL);
         return false;
     }
+    ELAPSE__ASSERT_THAT(place, >, 0); /* the caller has seen that there is an option */
     if (!elapse__resp_read_duration(call, place, advanced_ms))
         return false;
     if (options->advance_clock(*advanced_ms))
@@ -292,6 +293,7 @@ enum elapse__session_step elapse__resp_clock(const struct elapse__resp_call *cal
     struct elapse__resp_session *session = call->session;
     struct elapse__queue_now now = elapse__session_now(call->connection);
 
+    ELAPSE__ASSERT(call->pass == NULL);
     if (call->count > 1) {
         uint64_t advanced_ms = 0;
         if (session->done == 0 && !advance_clock(call, &advanced_ms))

@@ -68,6 +68,7 @@ struct listing {
 static void reply_line(struct listing *listing, uint64_t number, const char *address,
                        struct elapse__queue_text name, struct elapse__queue_holding *holding)
 {
+    ELAPSE__ASSERT_THAT(holding->tube_count, <=, (uint32_t)ELAPSE__QUEUE_HOLDING_TUBES);
     struct line line = {.size = 0};
     struct elapse__queue_text text = {address, (uint32_t)strlen(address)};
     /* A client that has given no name has its address as its name. */
@@ -128,6 +129,7 @@ static void end_text(const struct elapse__resp_call *call)
         return; /* there is no memory, so the connection ends */
     room[0] = room[1] = 0;
     elapse__reply_end(call->connection, digits + 2);
+    ELAPSE__ASSERT_THAT(digits + size + 2, ==, elapse__reply_size(call->connection));
     char *reply = elapse__reply_at(call->connection);
     memmove(reply + digits, reply, size);
     memcpy(reply, head, digits);
@@ -160,6 +162,7 @@ enum elapse__session_step elapse__resp_client_list(const struct elapse__resp_cal
     }
     if (session->holdings == NULL)
         return elapse__resp_reply_error(call->connection, "OOM there is no memory", NULL);
+    ELAPSE__ASSERT_THAT(session->holding_count, >, 0);
     elapse__session_spend(call->connection, COST);
     if (!elapse__queue_find_holders(queue, elapse__session_now(call->connection), &session->cursor,
                                     ELAPSE__LIST_PLACES, session->holdings, session->holding_count))

@@ -59,6 +59,7 @@ static uint32_t find_named(const struct elapse__resp_call *call,
     uint64_t bytes = 0;
     uint32_t found = 0;
 
+    ELAPSE__ASSERT_THAT(body_max, >, 0);
     for (uint32_t calls = 0; calls < 16 && found < most && bytes < LIST_NAMES_BYTES; calls++) {
         uint64_t fits = (LIST_NAMES_BYTES - bytes) / body_max;
         uint64_t room = most - found;
@@ -72,6 +73,7 @@ static uint32_t find_named(const struct elapse__resp_call *call,
         if (*cursor == 0)
             break;
     }
+    ELAPSE__ASSERT_THAT(found, <=, most);
     return found;
 }
 
@@ -105,6 +107,7 @@ static uint64_t context_of(const struct elapse__resp_call *call, const struct li
  * the list comes before the item. */
 static uint64_t head_of(uint32_t count, uint32_t cursor)
 {
+    ELAPSE__ASSERT_THAT(count, <=, (uint32_t)ELAPSE__RESP_COUNT_MAX); /* it has 16 bits */
     return ELAPSE__RESP_CONTEXT_FIRST | (uint64_t)count << ELAPSE__RESP_CONTEXT_COUNT_SHIFT |
            (uint64_t)cursor << ELAPSE__RESP_CONTEXT_CURSOR_SHIFT;
 }
@@ -194,6 +197,8 @@ static enum elapse__session_step list_first(const struct elapse__resp_call *call
         session->first->order = list->order;
         session->first->most = list->count;
     }
+    ELAPSE__ASSERT(session->first->order == list->order); /* the same command goes on */
+    ELAPSE__ASSERT_THAT(session->first->most, ==, list->count);
     session->first->tube = list->filter.tube;
     if (!elapse__queue_find_first(elapse__session_queue(call->connection),
                                   elapse__session_now(call->connection), session->first,
@@ -331,6 +336,7 @@ enum elapse__session_step elapse__resp_find_key(const struct elapse__resp_call *
             found++;
         }
     } while (cursor != 0 && found < count && most > 0);
+    ELAPSE__ASSERT_THAT(found, <=, count);
     elapse__session_count(call->connection, ELAPSE__VERB_LIST);
     elapse__session_spend(call->connection, LIST_COST);
     elapse__resp_end_page(call, cursor, found);

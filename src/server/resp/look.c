@@ -81,6 +81,7 @@ void elapse__resp_looked(struct elapse__connection *connection, uint64_t context
             (size_t)(2 * (TEXT_PAIRS + RULE_PAIRS) + 1) * ELAPSE__WIRE_RESP_FRAME_MAX);
 
     ELAPSE__ASSERT((context & ELAPSE__RESP_CONTEXT_LOOK) != 0);
+    ELAPSE__ASSERT(is_item || most == 0); /* LOOKUP shows the whole body */
     ELAPSE__ASSERT_THAT(texts->tube.size, >, 0);
     shown.tube = texts->tube; /* the texts of the view are no longer valid */
     shown.holder = elapse__queue_name_of(elapse__session_queue(connection), view->id, view->lease);
@@ -226,6 +227,7 @@ enum elapse__session_step elapse__resp_history(const struct elapse__resp_call *c
     if (most == 0)
         return elapse__resp_reply_error(call->connection, "ERR COUNT is 1 to 1440", NULL);
     unsigned count = elapse__history_count(history, (unsigned)most);
+    ELAPSE__ASSERT_THAT(count, <=, most);
     struct elapse__wire_resp_writer writer =
         elapse__resp_begin(call->connection, call->session->resp3, ELAPSE__WIRE_RESP_FRAME_MAX);
     elapse__history_write_head(&writer);

@@ -52,6 +52,8 @@ static void write_reason(struct elapse__wire_resp_writer *writer,
 void elapse__resp_write_job(struct elapse__wire_resp_writer *writer,
                             const struct elapse__queue_view *from)
 {
+    ELAPSE__ASSERT_THAT(from->id, >, 0);
+    ELAPSE__ASSERT(from->state != ELAPSE__QUEUE_FREE);
     ELAPSE__JOB_FIELDS(WRITE)
 }
 
@@ -110,6 +112,7 @@ bool elapse__resp_read_page(const struct elapse__resp_call *call, uint32_t curso
         !elapse__resp_read_number(call, count_place, ELAPSE__RESP_COUNT_MAX, &number))
         return false;
     *count = (uint32_t)number;
+    ELAPSE__ASSERT_THAT(*count, <=, (uint32_t)ELAPSE__RESP_COUNT_MAX); /* the caller's, too */
     if (*count > 0)
         return true;
     (void)elapse__resp_reply_error(call->connection, "ERR COUNT is 1 to 1000", NULL);

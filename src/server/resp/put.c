@@ -205,6 +205,7 @@ static struct elapse__server_puts puts_before(const struct elapse__resp_call *ca
     bool has_limits = options->tube_jobs_max > 0 || options->tube_bytes_max > 0;
     struct elapse__server_puts before = {.jobs = 0};
 
+    ELAPSE__ASSERT(call->pass == NULL || call->pass->kind == ELAPSE__RESP_COLLECTS);
     for (uint32_t i = 0; has_limits && call->pass != NULL && i < call->pass->count; i++) {
         const struct elapse__queue_change *change = &call->pass->changes[i];
         if (change->verb != ELAPSE__QUEUE_PUT || change->put.tube.size != tube.size ||
@@ -246,6 +247,8 @@ enum elapse__session_step elapse__resp_put(const struct elapse__resp_call *call)
     if (!read_put(call, &change.put))
         return ELAPSE__STEP_RAN;
     ELAPSE__ASSERT(put->key.size > 0 || put->if_key == ELAPSE__QUEUE_REPLACE);
+    ELAPSE__ASSERT(put->key.size > 0 || put->await == 0);
+    ELAPSE__ASSERT(put->token.size > 0 || put->token_life_ms == 0);
     ELAPSE__ASSERT((put->cron.size == 0 && put->zone.size == 0) || put->when == ELAPSE__QUEUE_CRON);
     bool is_made = call->pass == NULL || call->pass->kind == ELAPSE__RESP_COLLECTS;
     const char *refused = is_made ? refusal(call, put) : NULL;

@@ -7,6 +7,7 @@
 
 void elapse__resp_add_bytes(struct elapse__resp_line *line, const void *bytes, size_t size)
 {
+    ELAPSE__ASSERT_THAT(line->size, <, sizeof line->text);
     size_t room = sizeof line->text - 1 - line->size;
     size_t some = size < room ? size : room;
 
@@ -289,6 +290,7 @@ bool elapse__resp_make(const struct elapse__resp_call *call,
     if (pass == NULL)
         return elapse__session_run(call->connection, do_change, change, answer);
     uint32_t place = pass->count++;
+    ELAPSE__ASSERT(pass->kind == ELAPSE__RESP_COUNTS || place < ELAPSE__QUEUE_CHANGES_MAX);
     if (pass->kind == ELAPSE__RESP_COUNTS)
         pass->bytes += elapse__queue_change_bytes(change);
     else if (pass->kind == ELAPSE__RESP_COLLECTS)

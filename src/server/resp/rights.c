@@ -14,6 +14,7 @@ static void take_named_user(struct elapse__resp_call *call)
         call->user = &elapse__user_nobody;
     call->arguments += 2;
     call->count -= 2;
+    ELAPSE__ASSERT_THAT(call->count, >, 0); /* the name of the command is left */
 }
 
 void elapse__resp_find_user(struct elapse__resp_call *call)

@@ -16,6 +16,7 @@ static bool begin(struct elapse__connection *connection)
     uint32_t body_bytes_max =
         options->body_bytes_max == 0 ? ELAPSE__SERVER_BODY_BYTES : options->body_bytes_max;
 
+    ELAPSE__ASSERT(session->transaction == NULL && session->done == 0); /* it is new */
     session->parser.argument_bytes_max = body_bytes_max < ELAPSE__RESP_ARGUMENT_BYTES_MIN
                                              ? ELAPSE__RESP_ARGUMENT_BYTES_MIN
                                              : body_bytes_max;
@@ -159,6 +160,7 @@ static enum elapse__session_step run(struct elapse__connection *connection, cons
     case ELAPSE__WIRE_RESP_COMMAND:
         break;
     }
+    ELAPSE__ASSERT_THAT(parsed.consumed, >, 0);
     return run_command(connection, arguments, parsed.count);
 }
 

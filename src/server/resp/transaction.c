@@ -129,6 +129,7 @@ static bool passes(const struct elapse__resp_call *call)
 {
     enum elapse__session_step wanted =
         call->pass->kind == ELAPSE__RESP_REPLIES ? ELAPSE__STEP_RAN : ELAPSE__STEP_LATER;
+    ELAPSE__ASSERT_THAT(call->session->done, ==, 0);
     enum elapse__session_step step = call->command->run(call);
 
     call->session->done = 0;
@@ -234,6 +235,8 @@ static bool read_command(struct reader *reader, struct elapse__resp_call *call)
     reader->left--;
     memcpy(&kept, reader->next, sizeof kept);
     reader->next += sizeof kept;
+    ELAPSE__ASSERT_THAT(kept.count, >, 0);
+    ELAPSE__ASSERT_THAT(kept.count, <=, (uint32_t)ELAPSE__WIRE_RESP_ARGUMENTS_MAX);
     for (uint32_t i = 0; i < kept.count; i++) {
         uint32_t size;
         memcpy(&size, reader->next, sizeof size);
@@ -250,6 +253,7 @@ static bool read_command(struct reader *reader, struct elapse__resp_call *call)
 static struct elapse__resp_call begin_pass(const struct elapse__resp_call *exec,
                                            struct reader *reader, struct elapse__resp_pass *pass)
 {
+    ELAPSE__ASSERT(exec->session->transaction->spoiled == NULL); /* its bytes would be freed */
     reader->next = elapse__buffer_first(&exec->session->transaction->bytes);
     reader->left = exec->session->transaction->count;
     pass->count = 0;
@@ -272,6 +276,7 @@ static bool collect(const struct elapse__resp_call *exec, struct reader *reader,
         if (changes_jobs(call.command) && !passes(&call))
             return false;
     }
+    ELAPSE__ASSERT_THAT(pass->count, <=, exec->session->transaction->parts);
     return true;
 }
 
@@ -322,6 +327,8 @@ static bool make_all(const struct elapse__resp_call *exec, struct reader *reader
         elapse__resp_reply_no_array(exec);
     else
         elapse__resp_reply_result(exec, &answer);
+    /* Each pass goes over the same changes. */
+    ELAPSE__ASSERT(answer.result != ELAPSE__QUEUE_OK || pass->count == arguments.count);
     return true;
 }
 

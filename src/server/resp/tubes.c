@@ -38,6 +38,7 @@ static void reply_counts(const struct elapse__resp_call *call, struct elapse__qu
         name.size + from->held_by.size + (size_t)(3 * PAIRS + 2) * ELAPSE__WIRE_RESP_FRAME_MAX);
     struct elapse__wire_resp_writer *writer = &head;
 
+    ELAPSE__ASSERT_THAT(name.size, >, 0);
     elapse__wire_resp_write_map(writer, PAIRS);
     elapse__wire_resp_write_text(writer, "tube");
     elapse__wire_resp_write_bytes(writer, name.bytes, name.size);
@@ -115,6 +116,7 @@ static void reply_group(const struct elapse__resp_call *call,
         from->name.size + from->held_by.size + (3 * PAIRS + 2) * ELAPSE__WIRE_RESP_FRAME_MAX);
     struct elapse__wire_resp_writer *writer = &head;
 
+    ELAPSE__ASSERT_THAT(from->name.size, >, 0);
     elapse__wire_resp_write_map(writer, PAIRS);
     ELAPSE__GROUP_FIELDS(WRITE)
     elapse__resp_end(call->connection, writer);

@@ -56,6 +56,7 @@ enum elapse__session_step elapse__resp_reserve(const struct elapse__resp_call *c
 
     ELAPSE__ASSERT_THAT(tube_count, >, 0U);
     ELAPSE__ASSERT_THAT(count, <=, (uint64_t)ELAPSE__RESP_COUNT_MAX);
+    ELAPSE__ASSERT(call->pass == NULL);
     uint32_t held = get_tubes(call, tube_count, tubes);
     ELAPSE__ASSERT_THAT(held, <=, tube_count);
     enum elapse__session_step step = ELAPSE__STEP_RAN;
@@ -247,6 +248,7 @@ static enum elapse__session_step run_pairs(const struct elapse__resp_call *call,
     enum elapse__session_step step = ELAPSE__STEP_RAN;
     bool goes_on = true;
 
+    ELAPSE__ASSERT_THAT(1 + 2 * pairs, <=, call->count);
     for (uint32_t i = 0; i < pairs && call->session->done == 0; i++) {
         if (!read_pair(call, 1 + 2 * i, change))
             return ELAPSE__STEP_RAN;
@@ -287,6 +289,7 @@ static enum elapse__session_step run_held(const struct elapse__resp_call *call, 
  * given. */
 static struct elapse__queue_text error_at(const struct elapse__resp_call *call, uint32_t place)
 {
+    ELAPSE__ASSERT_THAT(place, <, call->count);
     return place == 0 ? (struct elapse__queue_text){NULL, 0}
                       : elapse__resp_text(call->arguments[place]);
 }
