@@ -21,6 +21,7 @@ struct reader {
 
 static struct elapse__wire_resp_item take(struct reader *reader)
 {
+    ELAPSE__ASSERT_THAT(reader->at, <, reader->size); /* the reply has another item */
     return elapse__wire_resp_next(reader->bytes, reader->size, &reader->at);
 }
 
@@ -45,6 +46,7 @@ bool elapse__http_scan(struct elapse__http_scan *scan, const uint8_t *bytes, siz
             return false;
         scan->size += end;
     }
+    ELAPSE__ASSERT_THAT(scan->size, <=, size);
     return true;
 }
 
@@ -223,6 +225,7 @@ static void write_handed_out(struct elapse__json *json, struct reader *reader)
     };
 
     int64_t places = take(reader).integer;
+    ELAPSE__ASSERT_THAT((size_t)places, >=, sizeof fields / sizeof *fields);
     elapse__json_open(json, '{');
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++, places--) {
         struct elapse__wire_resp_item value = take(reader);
@@ -280,6 +283,7 @@ static void write_page(struct elapse__json *json, struct reader *reader, const c
 {
     struct elapse__wire_resp_item cursor = take(reader);
 
+    ELAPSE__ASSERT(cursor.kind == ELAPSE__WIRE_RESP_INTEGER);
     elapse__json_name(json, name);
     if (has_names)
         write_names(json, reader);
@@ -459,6 +463,7 @@ int elapse__http_answer(enum elapse__http_operation operation, const uint8_t *by
                                : "there is no such job");
     elapse__json_open(json, '{');
     write_answer(operation, json, &reader, value);
+    ELAPSE__ASSERT_THAT(reader.at, ==, reader.size); /* nothing of the reply is left out */
     elapse__json_close(json, '}');
     return 200;
 }

@@ -6,6 +6,7 @@
 #include "../../base/assert.h"
 #include "../../base/base64.h"
 #include "../../base/decimal.h"
+#include "../../protocol/resp_parse.h"
 #include "members.h"
 
 bool elapse__build_refuse(struct elapse__building *building, const char *name, const char *text)
@@ -70,6 +71,7 @@ bool elapse__build_bytes(struct elapse__building *building, const void *bytes, s
     struct elapse__buffer *words = &building->words;
 
     ELAPSE__ASSERT((building->word_count == 0) == (elapse__buffer_size(&building->words) == 0));
+    ELAPSE__ASSERT_THAT(building->word_count, <, (uint32_t)ELAPSE__WIRE_RESP_ARGUMENTS_MAX);
     building->word_count++;
     return (add_head(words, '$', size) && elapse__buffer_append(words, bytes, size) &&
             elapse__buffer_append(words, "\r\n", 2)) ||
@@ -119,6 +121,7 @@ bool elapse__build_base64(struct elapse__building *building, const char *name, c
     bool is_added = false;
     if (bytes == NULL)
         return elapse__http_refuse_memory(building->fault);
+    ELAPSE__ASSERT(!building->is_query); /* a query has no members in base64 */
     if (!elapse__base64_read(json_string_value(value), size, bytes, &size))
         (void)elapse__build_refuse(building, name, "this is no base64");
     else if (size > building->request->body_bytes_max)

@@ -132,6 +132,7 @@ static void start(struct elapse__http *http, struct evhttp_request *request,
     struct elapse__peer *peer = NULL;
 
     if (call != NULL) {
+        ELAPSE__ASSERT((operation == ELAPSE__HTTP_TRANSACTION) == (parts->count > 0));
         call->operation = operation;
         call->parts = *parts;
         if (operation == ELAPSE__HTTP_TRANSACTION)

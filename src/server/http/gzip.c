@@ -111,6 +111,7 @@ bool elapse__gzip_add(struct elapse__gzip *gzip, struct evbuffer *to, const void
         compress_piece(bytes, size, (unsigned char *)room.iov_base + written, capacity - written);
     if (piece == 0)
         return false;
+    ELAPSE__ASSERT_THAT(written + piece, <=, capacity);
     room.iov_len = written + piece;
     if (evbuffer_commit_space(to, &room, 1) != 0)
         return false;

@@ -119,6 +119,7 @@ enum elapse__http_intake_fault elapse__http_head_fault(const uint8_t *head, size
 /* Returns whether the last line of the head, which ends before `end`, is empty. */
 static bool ends_head(const struct elapse__http_intake *intake, size_t end)
 {
+    ELAPSE__ASSERT_THAT(intake->line, <, end);
     const uint8_t *line = elapse__buffer_first(&intake->head) + intake->line;
     size_t size = end - intake->line;
 

@@ -82,6 +82,7 @@ static void set_limit(const struct elapse__http_stream *stream, uint64_t ms)
     const struct timeval limit = {.tv_sec = (time_t)(ms / MS_PER_S),
                                   .tv_usec = (suseconds_t)(ms % MS_PER_S * US_PER_MS)};
 
+    ELAPSE__ASSERT_THAT(ms, >, 0);
     (void)event_add(stream->limit, &limit);
 }
 
@@ -138,6 +139,7 @@ static enum elapse__http_intake_fault note(struct elapse__http_stream *stream, s
     struct evbuffer_ptr at;
     size_t size = evbuffer_get_length(input) - from;
 
+    ELAPSE__ASSERT_THAT(from, <=, evbuffer_get_length(input));
     while (size > 0 && fault == ELAPSE__HTTP_WELL) {
         struct evbuffer_iovec piece;
         if (evbuffer_ptr_set(input, &at, from, EVBUFFER_PTR_SET) != 0 ||

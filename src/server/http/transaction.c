@@ -55,6 +55,8 @@ static bool translate_parts(const struct elapse__http_request *request, const js
 {
     size_t count = json_array_size(commands);
 
+    ELAPSE__ASSERT(count > 0 && count <= ELAPSE__HTTP_ITEMS_MAX);
+    ELAPSE__ASSERT_THAT(parts->count, ==, 0);
     parts->answered_as = calloc(count, sizeof *parts->answered_as);
     if (parts->answered_as == NULL || !elapse__http_add_word(command, "MULTI"))
         return elapse__http_refuse_memory(fault);
@@ -127,9 +129,11 @@ static int answer_parts(const struct elapse__http_parts *parts, const uint8_t *b
     elapse__json_open(json, '[');
     for (size_t i = 0; i < parts->count; i++) {
         size_t part = size_of_value(bytes + at, size - at);
+        ELAPSE__ASSERT_THAT(part, <=, size - at);
         (void)elapse__http_answer(parts->answered_as[i], bytes + at, part, json);
         at += part;
     }
+    ELAPSE__ASSERT_THAT(at, ==, size);
     elapse__json_close(json, ']');
     elapse__json_close(json, '}');
     return 200;

@@ -71,4 +71,5 @@ void elapse__http_troubled_add(struct elapse__http_troubled *troubled,
     troubled->kept[kept].name_size = name.size;
     memcpy(troubled->kept[kept].name, name.bytes, name.size);
     troubled->count++;
+    ELAPSE__ASSERT_THAT(place, <, troubled->count);
 }

@@ -28,6 +28,7 @@ uint64_t elapse__http_window_quantile(const struct elapse__http_window *window, 
     uint64_t seen = 0;
 
     ELAPSE__ASSERT_THAT(window->count, >, 0);
+    ELAPSE__ASSERT_THAT(wanted, <=, window->count);
     ELAPSE__ASSERT(percent > 0 && percent <= 100);
     for (unsigned i = 0; i < ELAPSE__HISTOGRAM_BUCKETS; i++) {
         seen += window->counts[i];
