@@ -72,6 +72,7 @@ static bool read_group(const struct elapse__engine *engine, struct elapse__porta
 /* Takes the records of a group. Nothing can undo the replay of a record. */
 static int take_records(struct elapse__engine *engine, struct elapse__portable *portable)
 {
+    ELAPSE__ASSERT_THAT(portable->records, >, 0);
     struct elapse__record record;
     int error = engine->sink.begin(&engine->sink, portable->frame_bytes, ELAPSE__RECORD_FOR_COPY);
 
@@ -121,6 +122,7 @@ int elapse__engine_follow(struct elapse__engine *engine, const struct elapse__en
 
 int elapse__engine_rebuild(struct elapse__engine *engine)
 {
+    ELAPSE__ASSERT(elapse__journal_follows(engine->journal));
     int error = elapse__journal_forget(engine->journal);
 
     if (error != 0)

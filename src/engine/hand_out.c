@@ -161,6 +161,7 @@ bool elapse__engine_take_id(struct elapse__engine *engine, uint64_t id,
 
 static struct elapse__queue_holder holder_of(const struct elapse__queue_handed *handed)
 {
+    ELAPSE__ASSERT(handed->id > 0 && handed->lease.number > 0);
     return (struct elapse__queue_holder){.id = handed->id, .lease = handed->lease};
 }
 
@@ -307,6 +308,7 @@ int elapse__engine_hand_over_end(struct elapse__engine *engine,
 {
     struct place place;
 
+    ELAPSE__ASSERT_THAT(reading->position, <, engine->last_position);
     *job = (struct elapse__engine_job){.memory = NULL};
     int error = elapse__engine_texts(engine, reading, job);
     bool stays = is_there(engine, handed, &place);

@@ -63,6 +63,7 @@ static void engine_live(struct elapse__record_sink *sink, uint64_t position, int
 
 static uint32_t epoch_of(const struct elapse__record *record)
 {
+    ELAPSE__ASSERT_THAT(record->fields_size, ==, EPOCH_BYTES);
     return (uint32_t)elapse__little_endian_load(record->fields, EPOCH_BYTES);
 }
 
@@ -159,6 +160,7 @@ int elapse__engine_forget(void *context)
     struct elapse__engine *engine = context;
     uint64_t last_id = elapse__queue_last_id(engine->jobs);
 
+    ELAPSE__ASSERT(engine->batch == NULL); /* no command is under way */
     elapse__queue_free(engine->jobs);
     engine->jobs = NULL;
     engine->life = 0;

@@ -164,5 +164,6 @@ void elapse__store_place(struct elapse_queue *store, struct elapse__store_place 
                        ? store->engine.log_wall_ms
                        : store->engine.header_wall_ms,
     };
+    ELAPSE__ASSERT_THAT(place->confirmed_group, <=, place->local_group);
     elapse__store_depart(store);
 }

@@ -265,6 +265,7 @@ enum elapse_error elapse_queue_kick(struct elapse_queue *queue, const char *tube
     elapse__queue_kick_end(queue->engine.jobs, kick);
     elapse__unlock(&queue->lock);
     end_slices(queue);
+    ELAPSE__ASSERT_THAT(kick->kicked, <=, count);
     *kicked = kick->kicked;
     free(kick);
     return error;

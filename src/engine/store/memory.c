@@ -33,6 +33,7 @@ static void *allocate(size_t alignment, size_t bytes, void *context)
 
     (void)context;
     ELAPSE__ASSERT_THAT(alignment, <=, ELAPSE__LINE_BYTES);
+    ELAPSE__ASSERT_THAT(bytes, >, 0);
     if (bytes < ARENA_BLOCK_MIN)
         return elapse__allocate_locked(&small, alignment, bytes);
     if (bytes <= ELAPSE__ARENA_BLOCK_MAX)
@@ -45,6 +46,7 @@ static void release(void *block, size_t bytes, void *context)
     struct elapse_allocator small = elapse__default_allocator();
 
     (void)context;
+    ELAPSE__ASSERT_THAT(bytes, >, 0);
     if (bytes < ARENA_BLOCK_MIN) {
         elapse__release_locked(&small, block, bytes);
     } else if (bytes <= ELAPSE__ARENA_BLOCK_MAX) {

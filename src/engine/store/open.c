@@ -163,6 +163,7 @@ static enum elapse_error open_alarms(struct elapse_queue *store)
         [ELAPSE__STORE_ALARM_END] = ELAPSE__OS_NO_CLOCK,
     };
 
+    ELAPSE__ASSERT(store->news.descriptor == ELAPSE__OS_NO_DESCRIPTOR);
     for (unsigned i = 0; i < ELAPSE__STORE_ALARMS; i++)
         if (elapse__os->alarm_open(&store->alarms[i], clocks[i]) != 0)
             return ELAPSE_ERROR_SYSTEM;
@@ -176,6 +177,7 @@ static enum elapse_error open_alarms(struct elapse_queue *store)
  * one. Waits for all of them. */
 static void end_threads(struct elapse_queue *store, unsigned made)
 {
+    ELAPSE__ASSERT_THAT(made, <=, 2);
     elapse__lock(&store->lock);
     ELAPSE__ASSERT(!store->stopping);
     store->stopping = true;
@@ -220,6 +222,7 @@ enum { CONDITIONS = 1 + ELAPSE__JOURNAL_LANES };
 
 static struct elapse__condition *condition_at(struct elapse_queue *store, unsigned i)
 {
+    ELAPSE__ASSERT_THAT(i, <, CONDITIONS);
     return i == 0 ? &store->progress : &store->lanes[i - 1].condition;
 }
 
@@ -235,6 +238,7 @@ static void free_locks(struct elapse_queue *store)
 
 static enum elapse_error make_locks(struct elapse_queue *store)
 {
+    ELAPSE__ASSERT(!store->has_lock && store->condition_count == 0);
     elapse__ring_init(&store->sleepers);
     if (elapse__os->lock_init(&store->lock) != 0)
         return ELAPSE_ERROR_SYSTEM;
@@ -250,6 +254,8 @@ static void release(struct elapse_queue *store)
 {
     ELAPSE__ASSERT_THAT(atomic_load(&store->calls), ==, 0);
     ELAPSE__ASSERT(!store->has_lock || elapse__ring_empty(&store->sleepers));
+    ELAPSE__ASSERT_THAT(store->woken, ==, 0);
+    ELAPSE__ASSERT_THAT(store->room_waiters, ==, 0);
     for (unsigned i = 0; i < ELAPSE__STORE_ALARMS; i++)
         if (store->alarms[i].descriptor != ELAPSE__OS_NO_DESCRIPTOR)
             elapse__os->alarm_close(&store->alarms[i]);
@@ -385,6 +391,7 @@ int elapse_queue_descriptor(struct elapse_queue *queue)
     elapse__store_arrive(queue);
     queue->watched = true;
     int descriptor = queue->news.descriptor;
+    ELAPSE__ASSERT(descriptor != ELAPSE__OS_NO_DESCRIPTOR);
     elapse__store_depart(queue);
     return descriptor;
 }

@@ -139,6 +139,7 @@ static void fill(struct elapse_reserved *job, const struct elapse__queue_handed 
                  const struct elapse__engine_job *texts, uint64_t position)
 {
     ELAPSE__ASSERT_THAT(texts->tube.size, <=, ELAPSE_TUBE_BYTES_MAX);
+    ELAPSE__ASSERT(handed->id > 0 && handed->lease.number > 0);
     *job = (struct elapse_reserved){
         .id = handed->id,
         .lease = {.life = handed->lease.life, .number = handed->lease.number},
@@ -175,6 +176,7 @@ static enum elapse_error finish(struct elapse_queue *store, struct batch *batch,
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
     enum elapse_error error = ELAPSE_ERROR_GONE;
 
+    ELAPSE__ASSERT_THAT(*reserved, ==, 0);
     read_jobs(store, batch);
     begin_batch(store, batch);
     for (uint32_t i = 0; i < batch->count; i++) {
@@ -408,6 +410,7 @@ static enum elapse_error run_many(struct elapse_queue *queue, verb_function *ver
     for (size_t i = 0; results != NULL && i < count; i++)
         results[i] = ELAPSE_RESULT_NONE;
     enum elapse_error error = elapse__store_run(queue, do_many, &many, answer);
+    ELAPSE__ASSERT(error != ELAPSE_OK || reached == count);
     if (error != ELAPSE_OK)
         answer->position = position;
     return error;

@@ -55,6 +55,7 @@ static void tell(struct elapse_queue *store, enum elapse__journal_lane lane, boo
 static void count(struct elapse_queue *store, const struct elapse__operation *operation,
                   uint64_t took_ns)
 {
+    ELAPSE__ASSERT_THAT(operation->done, <=, operation->count);
     if (operation->kind == ELAPSE__OPERATION_SYNC)
         elapse__histogram_add(&store->syncs, took_ns / 1000);
     else if (operation->kind == ELAPSE__OPERATION_WRITE)
@@ -119,6 +120,7 @@ static void rest(struct elapse_queue *store, enum elapse__journal_lane lane, boo
 /* Refills the memory of all stores if little is left. Returns whether it did so. */
 static bool refill_memory(struct elapse_queue *store)
 {
+    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
     if (!elapse__store_memory_is_low())
         return false;
     elapse__unlock(&store->lock);
@@ -199,6 +201,7 @@ int elapse__store_due(const struct elapse_queue *store, enum elapse__store_alarm
 
 void elapse__store_due_quiet(struct elapse_queue *store, enum elapse__store_alarm alarm)
 {
+    ELAPSE__ASSERT_THAT(alarm, <, ELAPSE__STORE_ALARM_END);
     ELAPSE__ASSERT(!store->has_clock_thread);
     elapse__os->alarm_reset(&store->alarms[alarm]);
 }
@@ -208,6 +211,7 @@ void elapse__store_due_begin(struct elapse_queue *store, enum elapse__store_alar
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
     ELAPSE__ASSERT(!store->has_clock_thread);
+    ELAPSE__ASSERT_THAT(alarm, <, ELAPSE__STORE_ALARM_END);
     if (alarm == ELAPSE__STORE_ALARM_BOOT)
         store->alarm_boot_ms = UINT64_MAX;
     else

@@ -36,6 +36,7 @@ static enum elapse__queue_verb verb_of(enum elapse_change_verb verb)
         [ELAPSE_CHANGE_LEASED] = ELAPSE__QUEUE_LEASED,
         [ELAPSE_CHANGE_ARRIVE] = ELAPSE__QUEUE_ARRIVE,
     };
+    ELAPSE__ASSERT_THAT((size_t)verb, <, sizeof verbs / sizeof *verbs);
     return verbs[verb];
 }
 
@@ -107,6 +108,7 @@ static enum elapse_error run(struct elapse_queue *queue, const struct elapse_cha
                              const struct transaction *transaction,
                              struct elapse_change_answer *answers, struct elapse_answer *answer)
 {
+    ELAPSE__ASSERT(transaction->count > 0 && transaction->count <= ELAPSE_CHANGES_MAX);
     bool puts = false;
     for (uint32_t i = 0; i < transaction->count; i++)
         puts |= changes[i].verb == ELAPSE_CHANGE_PUT;

@@ -108,6 +108,7 @@ static struct elapse__store_sleeper *sleeper_of(struct elapse__ring_node *link)
 
 static void wake_sleeper(struct elapse_queue *store, struct elapse__store_sleeper *sleeper)
 {
+    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
     ELAPSE__ASSERT(!sleeper->woken);
     (void)elapse__ring_remove(&sleeper->ring_node);
     sleeper->woken = true;
