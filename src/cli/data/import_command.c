@@ -88,6 +88,8 @@ static void take_lines(struct importing *importing, bool is_end)
         if (end == NULL && !is_end)
             break;
         size_t length = end == NULL ? size : (size_t)(end - line);
+        if (length > LINE_BYTES_MAX)
+            break;
         take_line(importing, line, length);
         elapse__buffer_take(text, length + (end != NULL));
     }
@@ -112,7 +114,8 @@ static void take_input(struct importing *importing)
         }
         ELAPSE__ASSERT_THAT(got, <=, (size_t)READ_BYTES);
         importing->text.end += got;
-        if (got == 0 || memchr(place, '\n', got) != NULL)
+        bool is_too_long = elapse__buffer_size(&importing->text) > LINE_BYTES_MAX;
+        if (got == 0 || is_too_long || memchr(place, '\n', got) != NULL)
             take_lines(importing, got == 0);
     }
 }
@@ -131,6 +134,7 @@ static enum exit_status import(const char *directory, uint32_t segment_bytes)
         print_error("%s", fault.text);
         importing.failed = true;
     }
+    ELAPSE__ASSERT_THAT(importing.bad + importing.added, <=, importing.line_number);
     output_add_format("%" PRIu64 " jobs added\n", importing.added);
     enum exit_status status = output_finish();
     if (importing.failed)

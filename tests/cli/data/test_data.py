@@ -7,6 +7,7 @@ import os
 import pathlib
 import random
 import socket
+import subprocess
 import sys
 import time
 import unittest
@@ -96,6 +97,24 @@ class ExportImportTest(DataTest):
             self.assertEqual(outcome.output, "2 jobs added\n", (text, outcome))
             self.assertRegex(outcome.errors, r"^elapse import: standard input: line 2: .+\n$")
         self.assertEqual(len(self.exported("d")), 2 * len(bad))
+
+    def test_a_line_has_256_mib_at_most(self):
+        lines = self.directory / "lines"
+        with lines.open("wb") as file:  # a hole in a file is zeros, and takes no room
+            file.write(line(body="a").encode())
+            file.seek(1 << 28, os.SEEK_CUR)
+            file.write(b"\n" + line(body="b").encode())
+            file.truncate(file.tell() + (1 << 28) + 1)
+            file.seek(0, os.SEEK_END)
+            file.write(b"\n" + line(body="c").encode())
+        with lines.open("rb") as file:
+            outcome = subprocess.run([support.PROGRAM, "import", "--segment-bits", "14", "d"], stdin=file,
+                                     capture_output=True, text=True, check=False, cwd=self.directory)
+        self.assertEqual((outcome.returncode, outcome.stdout), (STATUS_FAILED, "2 jobs added\n"), outcome)
+        self.assertRegex(outcome.stderr, r"^elapse import: standard input: line 2: .+\n"
+                                         r"elapse import: standard input: line 4: the line is longer than "
+                                         r"268435456 bytes\n$")
+        self.assertEqual([job["body"] for job in self.exported("d")], ["a", "b"])
 
     def test_errors_come_through(self):
         lines = (line(key="a", body="x", error="no route to host", error_ms=1700000000000, attempts=2,
