@@ -79,6 +79,7 @@ static void print_line(const json_t *line)
 
 static void take_line(struct ended *ended, const char *text, size_t length)
 {
+    ELAPSE__ASSERT(length > 0 && memchr(text, '\n', length) == NULL);
     json_error_t error;
     json_t *line = json_loadb(text, length, JSON_ALLOW_NUL, &error);
 
@@ -124,6 +125,7 @@ static int read_file(struct ended *ended, const char *path)
         return error;
     while (error == 0 && got > 0 && elapse__buffer_size(&text) <= LINE_BYTES_MAX) {
         error = elapse__os_read(file, buffer_room(&text, READ_BYTES), READ_BYTES, &got);
+        ELAPSE__ASSERT_THAT(got, <=, (size_t)READ_BYTES);
         text.end += error == 0 ? got : 0;
         take_lines(ended, &text);
     }

@@ -105,6 +105,7 @@ void job_json_write(struct elapse__json *json, const struct elapse__upkeep_job *
     bool is_buried = fields->state == ELAPSE__QUEUE_BURIED;
     ELAPSE__ASSERT(!job->is_damaged);
     ELAPSE__ASSERT_THAT(fields->reason, <, REASON_COUNT);
+    ELAPSE__ASSERT(fields->id > 0 && fields->tube.size > 0);
     elapse__json_open(json, '{');
     elapse__json_text_member(json, "state", is_buried ? "buried" : "waiting");
     if (is_buried)

@@ -23,6 +23,7 @@ enum { SETTING_COUNT = sizeof settings / sizeof settings[0] };
 
 void tube_json_write(struct elapse__json *json, const struct elapse__upkeep_tube *tube)
 {
+    ELAPSE__ASSERT_THAT(tube->name.size, >, 0);
     elapse__json_open(json, '{');
     elapse__json_bytes_member(json, name_member, tube->name.bytes, tube->name.size);
     for (size_t i = 0; i < SETTING_COUNT; i++) {
@@ -58,6 +59,7 @@ static bool read_name(struct elapse__upkeep_tube *tube, const json_t *value, boo
         memcpy(memory, json_string_value(value), size);
     else if (!elapse__base64_read(json_string_value(value), size, memory, &size))
         return false;
+    ELAPSE__ASSERT_THAT(size, <=, json_string_length(value));
     tube->name = (struct elapse__queue_text){memory, size};
     return true;
 }
