@@ -89,6 +89,7 @@ void elapse__queue_error_set(struct elapse__queue *queue, uint64_t id, uint64_t 
 static void end_error(struct elapse__queue *queue, uint32_t number)
 {
     struct elapse__queue_error *error = error_at(queue, number);
+    ELAPSE__ASSERT(error->id != 0 && error->position != 0); /* it has not ended before */
     queue->sink->live(queue->sink, error->position, -(int64_t)error->size);
     elapse__queue_index_remove(&queue->error_index, number, &queue->memory);
     error->id = 0;

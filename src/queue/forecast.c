@@ -50,6 +50,7 @@ static uint64_t sum_run(const uint32_t *counts, uint64_t begin, uint64_t end)
 {
     uint64_t sum = 0;
 
+    ELAPSE__ASSERT_THAT(end, <=, ELAPSE__FORECAST_MINUTES);
     for (uint64_t i = begin; i < end; i++)
         sum += counts[i];
     return sum;

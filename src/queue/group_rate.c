@@ -77,6 +77,7 @@ void elapse__queue_bucket_wait(struct elapse__queue *queue,
                                struct elapse__queue_group_bucket *bucket,
                                const struct elapse__queue_rate *rate)
 {
+    ELAPSE__ASSERT_THAT(rate->count, >, 0);
     uint64_t next = elapse__queue_bucket_next(&bucket->bucket);
     bucket->is_empty = next > elapse__queue_present(queue, false);
     (void)elapse_wheel_stop(&queue->clocks.alarms, &bucket->alarm.timer);

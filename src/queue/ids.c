@@ -36,6 +36,7 @@ static uint32_t size_of_span(uint32_t item)
 
 static struct elapse__queue_span *span_at(const struct elapse__queue_ids *ids, uint32_t item)
 {
+    ELAPSE__ASSERT_THAT(item & SPAN_MASK, >, 0);
     return elapse__queue_slab_at(&ids->spans[size_of_span(item)], item & SPAN_MASK);
 }
 
@@ -191,6 +192,8 @@ static void give_span(struct elapse__queue_ids *ids, uint32_t item,
 static uint32_t move_span(struct elapse__queue_ids *ids, uint32_t from, uint32_t to,
                           const struct elapse_allocator *memory)
 {
+    ELAPSE__ASSERT_THAT(to, !=, 0);
+    ELAPSE__ASSERT_THAT(count_bits(span_at(ids, from)->used), <=, sizes[size_of_span(to)].room);
     const struct elapse__queue_span *old = span_at(ids, from);
     struct elapse__queue_span *fresh = span_at(ids, to);
     fresh->number = old->number;
@@ -228,6 +231,7 @@ bool elapse__queue_ids_reserve(struct elapse__queue_ids *ids, uint64_t id,
 bool elapse__queue_ids_reserve_many(struct elapse__queue_ids *ids, uint64_t id, uint32_t count,
                                     const struct elapse_allocator *memory)
 {
+    ELAPSE__ASSERT_THAT(count, >, 0);
     uint64_t first = ordinal(ids, id);
     uint64_t spans = (first + count) / ELAPSE__QUEUE_SPAN_IDS - first / ELAPSE__QUEUE_SPAN_IDS + 1;
 
@@ -276,6 +280,8 @@ void elapse__queue_ids_insert(struct elapse__queue_ids *ids, uint64_t id, uint32
     uint32_t size = size_of_span(ids->recent);
     uint32_t slot = slot_of(span, size, place);
     ELAPSE__ASSERT((span->used >> place & 1) == 0);
+    ELAPSE__ASSERT_THAT(slot, <, sizes[size].room);
+    ELAPSE__ASSERT_THAT(entry, !=, 0); /* stands for an id that is not in use */
     if (size != LARGEST)
         make_gap(span, slot);
     span->entries[slot] = entry;
@@ -289,6 +295,7 @@ static void shrink_span(struct elapse__queue_ids *ids, uint32_t item,
                         const struct elapse_allocator *memory)
 {
     uint32_t size = size_of_span(item);
+    ELAPSE__ASSERT_THAT(size, >, 0);
     if (count_bits(span_at(ids, item)->used) > sizes[size].shrinks)
         return;
     uint32_t record = elapse__queue_slab_take(&ids->spans[size - 1], memory);
@@ -306,6 +313,7 @@ void elapse__queue_ids_remove(struct elapse__queue_ids *ids, uint64_t id,
     struct elapse__queue_span *span = span_at(ids, item);
     ELAPSE__ASSERT((span->used >> place & 1) != 0);
     span->used &= ~(UINT64_C(1) << place);
+    ELAPSE__ASSERT_THAT(ids->count, >, 0);
     ids->count--;
     if (span->used == 0) {
         elapse__queue_index_remove(&ids->index, item, memory);

@@ -123,6 +123,7 @@ uint64_t elapse__queue_last_id(const struct elapse__queue *queue)
 
 uint64_t elapse__queue_jobs(const struct elapse__queue *queue)
 {
+    ELAPSE__ASSERT_THAT(queue->totals.shadows, <=, queue->jobs.count);
     return queue->jobs.count - queue->totals.shadows;
 }
 

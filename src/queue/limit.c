@@ -104,6 +104,7 @@ void elapse__queue_set_rate(struct elapse__queue *queue, struct elapse__queue_tu
     struct elapse__queue_rate old = elapse__queue_settings_rate(&record->settings);
     struct elapse__queue_bucket bucket = {0};
     ELAPSE__ASSERT(elapse__queue_rate_fits(rate));
+    ELAPSE__ASSERT(queue->transaction == NULL); /* no transaction changes settings */
     if (rate->count == old.count && rate->period_ms == old.period_ms && rate->burst == old.burst)
         return;
     if (rate->count != 0 && elapse_timer_pending(&record->token.timer)) {

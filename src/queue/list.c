@@ -36,6 +36,7 @@ static bool pass_over(const struct elapse__queue *queue, const struct prepared_f
                       uint32_t *cursor)
 {
     uint32_t number = *cursor + 1;
+    ELAPSE__ASSERT_THAT(number, <, queue->jobs.fresh);
     const struct elapse__queue_block *block = elapse__queue_block_of(&queue->jobs, number);
     if ((filter->state != ELAPSE__QUEUE_READY || block->ready > 0) &&
         (filter->state != ELAPSE__QUEUE_BURIED || block->buried > 0) &&
@@ -149,6 +150,7 @@ bool elapse__queue_groups(const struct elapse__queue *queue, struct elapse__queu
             place->at.group->references == 0)
             continue;
         const struct elapse__queue_group *group = place->at.group;
+        ELAPSE__ASSERT_THAT(group->ready + group->running + group->buried, <=, group->references);
         --*most;
         *view = (struct elapse__queue_group_view){
             .name = {group->name, group->name_size},

@@ -10,6 +10,7 @@ static enum elapse__queue_result begin_change(struct elapse__queue *queue,
                                               struct elapse__queue_tube *tube)
 {
     uint64_t bytes = elapse__record_bytes_max(ELAPSE__QUEUE_SETTINGS_BYTES_MAX, 0);
+    ELAPSE__ASSERT(queue->transaction == NULL); /* no transaction changes settings */
     if (elapse__queue_tube_record_get(queue, tube) == NULL)
         return ELAPSE__QUEUE_NO_MEMORY;
     if (queue->options.old_records ||
@@ -37,6 +38,7 @@ static void set_pause(struct elapse__queue *queue, struct elapse__queue_tube *tu
                       uint64_t delay_ms)
 {
     struct elapse__queue_settings *settings = &tube->record->settings;
+    ELAPSE__ASSERT_THAT(delay_ms, <=, (uint64_t)ELAPSE__QUEUE_DELAY_MS_MAX);
     (void)elapse_wheel_stop(&queue->clocks.alarms, &tube->record->pause.timer);
     settings->pause_ms = delay_ms;
     settings->pause_end_ms = 0;

@@ -120,6 +120,9 @@ static void count_needs(struct plan *plan)
 /* Tests the limits. Counts as if each put made a job and a token, and nothing ended. */
 static enum elapse__queue_result check_limits(struct elapse__queue *queue, const struct plan *plan)
 {
+    ELAPSE__ASSERT_THAT(plan->puts, <=, plan->count);
+    ELAPSE__ASSERT_THAT(plan->tokens, <=, plan->count);
+    ELAPSE__ASSERT_THAT(plan->error_bytes, <=, plan->bytes);
     uint64_t last_id = queue->last_id + ((uint64_t)plan->puts + 1) * queue->options.partitions;
     if (plan->tokens > 0 && !elapse__queue_tokens_fit(queue, plan->tokens))
         return ELAPSE__QUEUE_TOKENS_FULL;
