@@ -1,13 +1,31 @@
-# The manual pages: those written by hand, and those of section 3, which the build makes from the
-# public headers with Python.
+# The manual pages: those written by hand, one for each command that leads to the page describing it, and
+# those of section 3, which the build makes from the public headers with Python.
+
+# elapse_command_pages(PAGE): `man elapse-COMMAND` leads to the page, for its commands in docs/man/commands.txt.
+function(elapse_command_pages page)
+    set(list ${PROJECT_SOURCE_DIR}/docs/man/commands.txt)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${list})
+    string(REPLACE "." "[.]" pattern ${page})
+    file(STRINGS ${list} commands REGEX "^${pattern} ")
+    string(REPLACE " " ";" commands "${commands}")
+    list(REMOVE_AT commands 0)
+    foreach(command IN LISTS commands)
+        set(file ${PROJECT_BINARY_DIR}/man/man1/elapse-${command}.1)
+        file(CONFIGURE OUTPUT ${file} CONTENT ".so man1/${page}\n" @ONLY)
+        install(FILES ${file} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+    endforeach()
+endfunction()
+
 install(FILES ${PROJECT_SOURCE_DIR}/docs/man/elapse.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
 if(TARGET elapse-tool)
     install(FILES ${PROJECT_SOURCE_DIR}/docs/man/elapse.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+    elapse_command_pages(elapse.1)
     if(ELAPSE_CLIENT)
         install(FILES
             ${PROJECT_SOURCE_DIR}/docs/man/elapse-client.1
             ${PROJECT_SOURCE_DIR}/docs/man/elapse-work.1
             DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+        elapse_command_pages(elapse-client.1)
     endif()
     if(TARGET elapse-server)
         install(FILES ${PROJECT_SOURCE_DIR}/docs/man/elapse-resp.7

@@ -11,7 +11,7 @@ quietly cmake --build "$ELAPSE_BUILD" --parallel 2
 quietly cmake --install "$ELAPSE_BUILD"
 
 # What there is to find, beside the headers.
-for file in bin/elapse "$lib/libelapse.a" "$lib/libelapse.so" share/man/man1/elapse.1 \
+for file in bin/elapse "$lib/libelapse.a" "$lib/libelapse.so" share/man/man1/elapse.1 share/man/man1/elapse-run.1 \
     share/man/man3/elapse_wheel.3 share/man/man3/elapse_wheel_pop.3 share/man/man7/elapse.7 \
     share/doc/elapse/LICENSE "$lib/pkgconfig/elapse.pc" "$lib/cmake/elapse/elapseConfig.cmake" \
     "$lib/libelapse-queue.a" "$lib/libelapse-queue.so" "$lib/pkgconfig/elapse-queue.pc" \

@@ -38,7 +38,7 @@ class Pages(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("mandoc"), "mandoc is not installed")
     def test_mandoc_finds_no_fault(self):
-        paths = [path for path in [*self.man3.iterdir(), *BY_HAND.iterdir()]
+        paths = [path for path in [*self.man3.iterdir(), *BY_HAND.glob("*.[178]")]
                  if not path.read_text().startswith(".so ")]
         done = subprocess.run(["mandoc", "-T", "lint", "-W", "style", *sorted(paths)],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -65,6 +65,25 @@ class Pages(unittest.TestCase):
         text = (BY_HAND / "elapse.7").read_text()
         for page in rules.man_pages.PAGES:
             self.assertIn(f".Xr {page.name} 3", text)
+
+    @unittest.skipUnless(PROGRAM, "the program is not built")
+    def test_each_command_has_a_page_that_describes_it(self):
+        help_text = subprocess.run([PROGRAM, "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
+        commands = set(re.findall(r"(?m)^  ([a-z]+) ", help_text))
+        self.assertGreater(len(commands), 10, help_text)
+        listed = {}
+        for line in (BY_HAND / "commands.txt").read_text().splitlines():
+            if not line.startswith("#"):
+                page, *names = line.split()
+                for name in names:
+                    self.assertNotIn(name, listed)
+                    listed[name] = page
+                    self.assertRegex((BY_HAND / page).read_text(), rf"(?m)^\.(It |Op )?(Cm|Nm elapse) ([a-z]+ \| )*{name}\b")
+        own = {path.stem.removeprefix("elapse-") for path in BY_HAND.glob("elapse-*.[18]")}
+        self.assertEqual(own & set(listed), set())
+        self.assertEqual(commands - own - set(listed), set())
+        if "put" in commands and "cluster" in commands and "serve" in commands:
+            self.assertEqual(set(listed) - commands, set())
 
     @unittest.skipUnless(PROGRAM, "the program is not built")
     def test_elapse_1_has_every_option(self):
