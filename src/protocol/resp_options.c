@@ -55,8 +55,10 @@ uint32_t elapse__wire_resp_count_tubes(const struct elapse__wire_resp_argument *
 static uint32_t name_words(const struct elapse__wire_resp_argument *arguments, uint32_t left,
                            const char *name)
 {
+    /* Most options are not the one that stands here, and the first letter tells. */
+    if (arguments[0].size == 0 || (arguments[0].bytes[0] & ~0x20) != name[0])
+        return 0;
     const char *second = strchr(name, ' ');
-
     if (second == NULL)
         return elapse__wire_resp_is(arguments[0], name);
     size_t size = (size_t)(second - name);

@@ -25,11 +25,10 @@ static void append_line_end(struct elapse__wire_resp_writer *writer)
     append(writer, "\r\n", 2);
 }
 
-/* Appends a mark, a number and the end of the line. */
-static void append_number(struct elapse__wire_resp_writer *writer, char mark, bool negative,
-                          uint64_t magnitude)
+/* Writes a mark, a number and the end of the line. Returns how many bytes it has written, at most
+ * ELAPSE__WIRE_RESP_FRAME_MAX. */
+static size_t write_number(char *text, char mark, bool negative, uint64_t magnitude)
 {
-    char text[ELAPSE__WIRE_RESP_FRAME_MAX];
     size_t size = 0;
 
     text[size++] = mark;
@@ -38,16 +37,38 @@ static void append_number(struct elapse__wire_resp_writer *writer, char mark, bo
     size += elapse__decimal_write(text + size, magnitude);
     text[size++] = '\r';
     text[size++] = '\n';
-    ELAPSE__ASSERT_THAT(size, <=, sizeof text);
-    append(writer, text, size);
+    ELAPSE__ASSERT_THAT(size, <=, (size_t)ELAPSE__WIRE_RESP_FRAME_MAX);
+    return size;
+}
+
+/* Appends a mark, a number and the end of the line. Writes them at their place if there is room for
+ * the longest number, which saves a copy. */
+static void append_number(struct elapse__wire_resp_writer *writer, char mark, bool negative,
+                          uint64_t magnitude)
+{
+    char text[ELAPSE__WIRE_RESP_FRAME_MAX];
+
+    ELAPSE__ASSERT_THAT(writer->size, <=, writer->capacity);
+    if (writer->capacity - writer->size >= sizeof text)
+        writer->size +=
+            write_number((char *)writer->bytes + writer->size, mark, negative, magnitude);
+    else
+        append(writer, text, write_number(text, mark, negative, magnitude));
 }
 
 void elapse__wire_resp_write_word(struct elapse__wire_resp_writer *writer, const char *word)
 {
     ELAPSE__ASSERT(strpbrk(word, "\r\n") == NULL);
-    append(writer, "+", 1);
-    append(writer, word, strlen(word));
-    append_line_end(writer);
+    size_t size = strlen(word);
+    if (writer->capacity - writer->size < size + 3) {
+        writer->too_small = true;
+        return;
+    }
+    unsigned char *at = writer->bytes + writer->size;
+    at[0] = '+';
+    memcpy(at + 1, word, size);
+    memcpy(at + 1 + size, "\r\n", 2);
+    writer->size += size + 3;
 }
 
 void elapse__wire_resp_write_error(struct elapse__wire_resp_writer *writer, const char *text)

@@ -142,18 +142,12 @@ static const uint8_t first_of_length[LENGTH_MAX + 2] = {
 
 const struct elapse__resp_command *elapse__resp_find(struct elapse__wire_resp_argument name)
 {
-    unsigned char folded[sizeof commands->name] = {0};
-
     if (name.size < LENGTH_MIN || name.size > LENGTH_MAX)
         return NULL;
-    for (uint32_t i = 0; i < name.size; i++) {
-        unsigned char c = name.bytes[i];
-        folded[i] = c >= 'a' && c <= 'z' ? (unsigned char)(c - 0x20) : c;
-    }
     ELAPSE__ASSERT_THAT(first_of_length[name.size], <=, first_of_length[name.size + 1]);
     for (unsigned i = first_of_length[name.size]; i < first_of_length[name.size + 1]; i++) {
         ELAPSE__ASSERT_THAT(strlen(commands[i].name), ==, name.size);
-        if (memcmp(commands[i].name, folded, sizeof folded) == 0)
+        if (elapse__wire_resp_is(name, commands[i].name))
             return &commands[i];
     }
     return NULL;
