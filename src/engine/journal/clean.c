@@ -108,8 +108,9 @@ static bool examine(struct elapse__journal *journal)
 void elapse__clean_step(struct elapse__journal *journal)
 {
     ELAPSE__ASSERT(!journal->begun);
-    bool goes_on = journal->background_state != ELAPSE__CLEAN_READING;
-    while (goes_on && journal->closed == NULL && elapse__clean_is_needed(journal)) {
+    bool is_needed = elapse__clean_is_needed(journal);
+    bool goes_on = is_needed && journal->background_state != ELAPSE__CLEAN_READING;
+    while (goes_on && journal->closed == NULL) {
         if (elapse__segment_of(journal, journal->clean_at) != journal->tail) {
             journal->clean_at =
                 elapse__position_at(journal, journal->tail, ELAPSE__SEGMENT_HEADER_BYTES);
@@ -119,8 +120,10 @@ void elapse__clean_step(struct elapse__journal *journal)
             move_tail(journal);
         else
             goes_on = examine(journal);
+        is_needed = elapse__clean_is_needed(journal);
+        goes_on = goes_on && is_needed;
     }
-    if (!elapse__clean_is_needed(journal))
+    if (!is_needed)
         journal->clean_debt = 0;
 }
 

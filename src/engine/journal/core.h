@@ -44,6 +44,10 @@ struct elapse__group {
     size_t size;       /* bytes of the records; later with the COMMIT */
     size_t padding;    /* bytes of zeros after that, which are written too */
     size_t capacity;
+    /* What an earlier padding has left: the bytes from `zeros_begin` to before `zeros_end` are
+     * zero, except those that the records of this group have overwritten since. */
+    size_t zeros_begin;
+    size_t zeros_end;
     bool has_place; /* the group was read from the log or submitted; its place is `log_place` */
     struct elapse__journal_place log_place;
 };

@@ -61,6 +61,11 @@ void elapse__frame_encode(const struct elapse__record *record, uint64_t position
     size_t padding =
         (size_t)(elapse__frame_bytes(record->fields_size, record->body_size) -
                  ELAPSE__RECORD_HEADER_BYTES - record->fields_size - record->body_size);
+    /* The padding has at most seven bytes. So the last eight bytes of the record become zeros with
+     * one store, and all that is before the padding is written over them. */
+    ELAPSE__ASSERT_THAT(padding, <, (size_t)ELAPSE__JOURNAL_ALIGNMENT);
+    elapse__little_endian_store(body + record->body_size + padding - ELAPSE__JOURNAL_ALIGNMENT, 0,
+                                ELAPSE__JOURNAL_ALIGNMENT);
     elapse__little_endian_store(bytes + BODY_CHECKSUM_AT,
                                 body_checksum(record->body, record->body_size, position, seed), 8);
     elapse__little_endian_store(bytes + BODY_SIZE_AT, record->body_size, 4);
@@ -71,7 +76,6 @@ void elapse__frame_encode(const struct elapse__record *record, uint64_t position
         memcpy(fields, record->fields, record->fields_size);
     if (record->body_size > 0)
         memcpy(body, record->body, record->body_size);
-    memset(body + record->body_size, 0, padding);
     elapse__little_endian_store(bytes, header_checksum(bytes, record->fields_size, position, seed),
                                 8);
 }

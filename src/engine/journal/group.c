@@ -53,6 +53,8 @@ static bool make_room(const struct elapse__journal *journal, struct elapse__grou
     elapse__release_locked(&journal->memory, group->bytes, group->capacity);
     group->bytes = grown;
     group->capacity = capacity;
+    group->zeros_begin = 0;
+    group->zeros_end = 0;
     return true;
 }
 
