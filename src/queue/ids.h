@@ -42,6 +42,8 @@ struct elapse__queue_ids {
     uint32_t count;  /* ids */
     uint32_t recent; /* the span that an id was reserved in or inserted into last; 0: none */
     struct elapse__queue_span *recent_span; /* NULL: none */
+    uint32_t ended;                         /* the span that an id was removed from last; 0: none */
+    struct elapse__queue_span *ended_span;  /* NULL: none */
 };
 
 /* Makes an empty table at its place, from which it is not moved. */

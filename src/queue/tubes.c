@@ -135,12 +135,12 @@ enum elapse__queue_result elapse__queue_tube_get(struct elapse__queue *queue,
     return result;
 }
 
-static uint64_t jobs_of_tube(const struct elapse__queue_tube *tube)
+static bool has_jobs(const struct elapse__queue_tube *tube)
 {
-    uint64_t jobs = 0;
     for (int state = ELAPSE__QUEUE_DELAYED; state <= ELAPSE__QUEUE_SHADOW; state++)
-        jobs += tube->counts[state];
-    return jobs;
+        if (tube->counts[state] > 0)
+            return true;
+    return false;
 }
 
 static void free_tube(struct elapse__queue *queue, struct elapse__queue_tube *tube)
@@ -153,7 +153,7 @@ static void free_tube(struct elapse__queue *queue, struct elapse__queue_tube *tu
 
 void elapse__queue_tube_end_if_empty(struct elapse__queue *queue, struct elapse__queue_tube *tube)
 {
-    if (tube->holds > 0 || tube->record != NULL || tube->turns != NULL || jobs_of_tube(tube) > 0)
+    if (tube->holds > 0 || tube->record != NULL || tube->turns != NULL || has_jobs(tube))
         return;
     ELAPSE__ASSERT(elapse__ring_empty(&tube->buried));
     ELAPSE__ASSERT_THAT(tube->ready.count, ==, 0);
