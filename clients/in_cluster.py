@@ -8,6 +8,8 @@ The test finds in its environment
     ELAPSE_CLUSTER          the addresses of the nodes, with commas between them
     ELAPSE_CLUSTER_CONTROL  an address of loopback that takes lines: `kill` ends the node that owns the queue by
                             SIGKILL, starts it again once another one is the owner, and answers `killed PORT`
+    ELAPSE_CLUSTER_DATABASE the directory of the socket of the server that is the primary; its database is postgres,
+                            its user elapse, and the inbox, for the queue main, is there
 """
 
 import os
@@ -93,13 +95,15 @@ def run(command):
         where = [word for host in servers.hosts() for word in ("--cluster", host)]
         subprocess.run([server_process.PROGRAM, "cluster", "create", "--lease", LEASE, *where], check=True,
                        stdout=subprocess.DEVNULL)
+        servers.primary.sql((ROOT / "sql/inbox.sql").read_text(encoding="utf-8"))
         with tempfile.TemporaryDirectory(prefix="elapse-nodes-") as directory, \
                 socketserver.TCPServer(("127.0.0.1", 0), Control) as control:
             nodes = control.nodes = Nodes(pathlib.Path(directory), servers.hosts())
             nodes.owner()
             threading.Thread(target=control.serve_forever, daemon=True).start()
             addresses = ",".join(f"127.0.0.1:{node.port}" for node in nodes.list)
-            os.environ.update(ELAPSE_CLUSTER=addresses, ELAPSE_CLUSTER_CONTROL=f"127.0.0.1:{control.server_address[1]}")
+            os.environ.update(ELAPSE_CLUSTER=addresses, ELAPSE_CLUSTER_DATABASE=str(servers.primary.directory),
+                              ELAPSE_CLUSTER_CONTROL=f"127.0.0.1:{control.server_address[1]}")
             return subprocess.run(command, check=False).returncode
     finally:
         if nodes is not None:

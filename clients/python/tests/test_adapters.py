@@ -178,6 +178,9 @@ class Tracing(Case):
         self.addCleanup(restore)
         self.client.put("traced", "x", headers={"mine": "y"})
         self.client.put("traced", "x", headers={"traceparent": "own"})
+        self.client.transaction(elapse.put("untouched", "x", key="k"), *elapse.gather("untouched", "y", [elapse.put("untouched", "z")], timeout="1h", key="g"))
+        for key in ("k", "g"):
+            self.assertEqual(self.client.lookup("untouched", key).headers, {"traceparent": "00-4bf9"})
         worker, headers = elapse.Worker(self.client), []
         worker.handler("traced")(lambda job: headers.append(dict(job.headers)))
         worker.run(until_idle=True)

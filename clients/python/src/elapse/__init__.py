@@ -12,7 +12,7 @@ import datetime as _datetime
 from collections.abc import Iterable as _Iterable
 from typing import Any as _Any
 
-from . import _commands
+from . import _commands, tracing
 from ._commands import Command, GroupInfo, JobInfo, Limits, PutOptions, PutResult
 from ._texts import Codec, Duration, JsonCodec, Name
 from ._thread_worker import Worker
@@ -57,4 +57,4 @@ def gather(tube: Name, body: _Any, pieces: _Iterable[Command[PutResult]], *, tim
     """The puts of `Client.gather` that are not sent, for `job.done(*...)` and `client.transaction(*...)`: up to 999
     pieces and the job that waits for them, all or nothing."""
     checked: PutOptions = options  # type: ignore[assignment]
-    return _commands.gather(tube, body, list(pieces), timeout, checked)
+    return _commands.gather(tube, body, list(pieces), timeout, checked, tracing.headers())

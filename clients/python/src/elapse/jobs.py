@@ -9,7 +9,7 @@ import threading
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from . import _texts
+from . import _texts, tracing
 from ._commands import GATHER_KEY, GATHER_TUBE, Command, PutOptions, PutResult, put as _put, read_map
 from ._texts import Codec, Duration, Name
 
@@ -38,9 +38,9 @@ class JobCancelled(Exception):
 
 def put(tube: Name, body: Any, **options: Any) -> Command[PutResult]:
     """A put that is not sent: for `job.done(...)`, `client.transaction(...)` and `client.put_many(...)`.
-    It takes the options of `Client.put`."""
+    It takes the options of `Client.put`, and carries the trace on that is active where it is made."""
     checked: PutOptions = options  # type: ignore[assignment]
-    return _put(tube, body, checked)
+    return _put(tube, body, checked, tracing.headers())
 
 
 @dataclasses.dataclass(eq=False)
