@@ -17,12 +17,14 @@ bool elapse__wire_resp_is(struct elapse__wire_resp_argument argument, const char
 {
     uint32_t i = 0;
 
-    for (; i < argument.size && word[i] != '\0'; i++) {
-        unsigned char c = argument.bytes[i];
-        if ((c >= 'a' && c <= 'z' ? c - 0x20 : c) != (unsigned char)word[i])
+    /* A letter of the word in small has one bit more; digits and blanks have that bit already. */
+    for (; i < argument.size; i++) {
+        unsigned char c = argument.bytes[i], own = (unsigned char)word[i];
+        ELAPSE__ASSERT((own >= 'A' && own <= 'Z') || own < 'A');
+        if (own == '\0' || (c != own && c != (own | 0x20)))
             return false;
     }
-    return i == argument.size && word[i] == '\0';
+    return word[i] == '\0';
 }
 
 uint32_t elapse__wire_resp_count_pairs(const struct elapse__wire_resp_argument *arguments,

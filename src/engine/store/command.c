@@ -51,6 +51,15 @@ void elapse__store_leave(struct elapse_queue *store)
     elapse__store_depart(store);
 }
 
+void elapse__store_leave_as_owner(struct elapse_queue *store)
+{
+    bool wakes_commit = elapse__store_pass_on_but_commit(store);
+
+    elapse__store_depart(store);
+    if (wakes_commit)
+        elapse__store_signal_commit(store);
+}
+
 enum elapse_error elapse__store_error(const struct elapse_queue *store,
                                       enum elapse__queue_result result)
 {

@@ -46,7 +46,6 @@ static void tell(struct elapse_queue *store, enum elapse__journal_lane lane, boo
         elapse__store_wake_all(store);
     } else if (more_is_durable) {
         elapse__store_tell_progress(store);
-        elapse__store_tell_watcher(store);
     } else if (store->room_waiters > 0) {
         elapse__store_tell_progress(store);
     }
@@ -62,6 +61,18 @@ static void count(struct elapse_queue *store, const struct elapse__operation *op
         elapse__histogram_add(&store->writes, operation->done);
 }
 
+/* Tells the watcher that more is durable. Releases the lock meanwhile: a watcher that wakes at once
+ * would find it taken and sleep again, which costs each of the two threads another system call. */
+static void tell_watcher(struct elapse_queue *store)
+{
+    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
+    elapse__unlock(&store->lock);
+    (void)elapse__os->alarm_set(&store->news, 0);
+    elapse__lock(&store->lock);
+}
+
+/* Performs an operation of a lane. Releases the lock meanwhile, and perhaps once more before it
+ * returns. */
 static void perform(struct elapse_queue *store, enum elapse__journal_lane lane,
                     struct elapse__operation *operation)
 {
@@ -80,7 +91,10 @@ static void perform(struct elapse_queue *store, enum elapse__journal_lane lane,
     if (lane == ELAPSE__LANE_COMMIT)
         count(store, operation, took_ns);
     elapse__journal_completed(store->engine.journal, lane, operation);
-    tell(store, lane, elapse__journal_durable(store->engine.journal) > durable);
+    bool more_is_durable = elapse__journal_durable(store->engine.journal) > durable;
+    tell(store, lane, more_is_durable);
+    if (more_is_durable && store->watched)
+        tell_watcher(store);
 }
 
 bool elapse__store_lead(struct elapse_queue *store)

@@ -44,7 +44,9 @@
  * three places:
  *
  *   - from a command: pass_on wakes the commit thread for the records, unless that thread lingers,
- *     which means that it looks by itself soon;
+ *     which means that it looks by itself soon. The loop of a server signals after it has released
+ *     the lock (elapse__store_leave_as_owner). The thread counts as woken from before the release
+ *     on, and the signal always follows;
  *   - from an operation of the other lane: the thread of that lane wakes this one;
  *   - from time: a journal that still has work waits only for a limited time.
  *
@@ -175,18 +177,34 @@ static void set_alarms(struct elapse_queue *store)
     }
 }
 
-void elapse__store_pass_on(struct elapse_queue *store)
+bool elapse__store_pass_on_but_commit(struct elapse_queue *store)
 {
+    struct elapse__store_lane *lane = &store->lanes[ELAPSE__LANE_COMMIT];
+
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
     set_alarms(store);
-    if (store->engine.last_position != store->seen_position && is_urgent(store))
-        elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
+    bool wakes_commit = lane->asleep && store->engine.last_position != store->seen_position &&
+                        is_urgent(store);
+    if (wakes_commit)
+        lane->asleep = false;
     wake_sleepers(store);
     /* Tests W of the proof above for the first sleeper: there is no job for it, or some reserver is
      * woken. */
     ELAPSE__ASSERT(
         store->woken > 0 || elapse__ring_empty(&store->sleepers) ||
         !elapse__queue_has_ready(store->engine.jobs, sleeper_of(store->sleepers.next)->reserve));
+    return wakes_commit;
+}
+
+void elapse__store_signal_commit(struct elapse_queue *store)
+{
+    elapse__condition_signal(&store->lanes[ELAPSE__LANE_COMMIT].condition);
+}
+
+void elapse__store_pass_on(struct elapse_queue *store)
+{
+    if (elapse__store_pass_on_but_commit(store))
+        elapse__store_signal_commit(store);
 }
 
 /* Wakes the commit thread for records that came while another thread led. The commit thread may

@@ -30,6 +30,13 @@ static inline bool elapse__store_has_passed(uint64_t until_ns)
  * Call this after a change, before the lock is released. */
 void elapse__store_pass_on(struct elapse_queue *store);
 
+/* Does what elapse__store_pass_on does, but does not signal the commit thread. Returns whether the
+ * caller must do so, by elapse__store_signal_commit. */
+bool elapse__store_pass_on_but_commit(struct elapse_queue *store);
+
+/* Signals the commit thread. Does not require the lock. */
+void elapse__store_signal_commit(struct elapse_queue *store);
+
 /* Waits until there is probably a job for the reserve. The wait ends at `until_ns` of the monotonic
  * clock at the latest. Returns OK, TIMEOUT, CLOSED, BROKEN or SYSTEM. */
 enum elapse_error elapse__store_sleep(struct elapse_queue *store,

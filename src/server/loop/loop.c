@@ -269,7 +269,7 @@ static bool talk(struct elapse__loop *loop)
     elapse__journal_troubles(store->engine.journal, &troubles);
     if (loop->ended != NULL)
         elapse__ended_source_collect(loop->ended);
-    elapse__store_leave(store);
+    elapse__store_leave_as_owner(store);
     if (loop->ended != NULL)
         elapse__ended_source_pass(loop->ended);
     tell_troubles(loop, &troubles);

@@ -40,16 +40,20 @@ enum elapse__session_step elapse__resp_cancel_id(const struct elapse__resp_call 
 {
     struct elapse__queue_change change = named_change(ELAPSE__QUEUE_CANCEL_ID);
     enum elapse__session_step step = ELAPSE__STEP_RAN;
+    uint32_t place = 0; /* of the id that `change` has; one id is read once */
     bool goes_on = true;
 
     for (uint32_t i = 1; i < call->count && call->session->done == 0; i++) {
         if (!elapse__resp_read_id(call, i, &change.named.id))
             return ELAPSE__STEP_RAN;
+        place = i;
     }
     while (goes_on) {
-        bool is_read = elapse__resp_read_id(call, 1 + call->session->done, &change.named.id);
+        bool is_read = place == 1 + call->session->done ||
+                       elapse__resp_read_id(call, 1 + call->session->done, &change.named.id);
         ELAPSE__ASSERT(is_read); /* the same text was read before the first part */
         (void)is_read;
+        place = 0;
         step = elapse__resp_run_part(call, call->count - 1, &change, &goes_on);
     }
     return step;
