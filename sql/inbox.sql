@@ -58,8 +58,8 @@ begin
     if current_setting('server_version_num')::integer < 150000 then
         raise exception 'the inbox needs PostgreSQL 15 or later';
     end if;
-    if present > 4 then
-        raise exception 'the inbox in this database has version %, and this script is of version 4',
+    if present > 5 then
+        raise exception 'the inbox in this database has version %, and this script is of version 5',
             present
             using hint = 'Use the script of the newer version.';
     end if;
@@ -348,6 +348,33 @@ begin
 end
 $$;
 
+-- Wakes the owner of a partition when this transaction commits, if the owner sleeps. While rows come,
+-- the owner polls anyway and holds an advisory lock, which only says so (elapse.inbox_rows). Then no
+-- transaction pays for a notification: those of one database commit one after the other.
+--
+-- PostgreSQL cannot prepare a transaction that has notified. A program that uses PREPARE TRANSACTION sets
+-- elapse.notify to off, and then its rows wait for the next poll.
+create or replace function elapse.inbox_tell(queue_name text, part_number integer)
+returns void language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    channel text := elapse.inbox_channel(queue_name, part_number);
+begin
+    if coalesce(current_setting('elapse.notify', true), '') <> 'off'
+        and pg_try_advisory_xact_lock_shared(hashtextextended(channel, 0)) then
+        perform pg_notify(channel, '');
+    end if;
+end
+$$;
+
+-- The channel that the owner of a partition listens on. Nodes make the same name (names.c).
+create or replace function elapse.inbox_channel(queue_name text, part_number integer)
+returns text language sql immutable strict parallel safe
+as $$
+    select pg_catalog.format('elapse/%s/%s', queue_name, part_number)
+$$;
+
 -- Refuses headers and arrivals while there may be nodes of version 0.2, which know none: they would
 -- refuse the row. A row of elapse.queue without a level is of such a version.
 create or replace function elapse.inbox_check_level(queue_name text, news text)
@@ -402,6 +429,7 @@ as $$
 declare
     home elapse.inbox_queue := elapse.inbox_find_queue(put.queue);
     number bigint;
+    part integer;
     tube_bytes bytea;
     key_bytes bytea;
     token_bytes bytea;
@@ -512,18 +540,18 @@ begin
     end if;
 
     number := nextval('elapse.inbox_id');
+    part := elapse.inbox_part(home.parts, home.hash_tags, tube_bytes, key_bytes, token_bytes, number);
     insert into elapse.inbox (queue, part, id, what, tube, key, tag, token, body, due, due_ms, cron,
                               zone, ifkey, max_ms, priority, ttr_ms, expire_ms, retry,
                               backoff_min_ms, backoff_max_ms, headers, await)
-    values (home.queue,
-            elapse.inbox_part(home.parts, home.hash_tags, tube_bytes, key_bytes, token_bytes, number),
-            number,
+    values (home.queue, part, number,
             'put', tube, key, tag, token, body, due, due_ms, cron, zone, if_key, debounce_ms,
             elapse.inbox_number('priority', coalesce(priority, 1024)),
             elapse.inbox_ms('ttr', coalesce(ttr, '60 s'), 1),
             elapse.inbox_ms('expire', coalesce(expire, '0 s'), 0),
             elapse.inbox_number('retry', coalesce(retry, 20)),
             backoff_min_ms, backoff_max_ms, headers_bytes, await);
+    perform elapse.inbox_tell(home.queue, part);
     return number;
 end
 $$;
@@ -589,6 +617,7 @@ begin
     number := nextval('elapse.inbox_id');
     insert into elapse.inbox (queue, part, id, what, tube, key, token, await)
     values (home.queue, part, number, 'arrive', tube, key, token, arrivals);
+    perform elapse.inbox_tell(home.queue, part);
     return number;
 end
 $$;
@@ -610,6 +639,7 @@ begin
     number := nextval('elapse.inbox_id');
     insert into elapse.inbox (queue, part, id, what, tube, key)
     values (home.queue, part, number, 'cancel', tube, key);
+    perform elapse.inbox_tell(home.queue, part);
     return number;
 end
 $$;
@@ -643,6 +673,7 @@ begin
             case when at is null then 'in' else 'at' end,
             case when at is null then elapse.inbox_ms('delay', delay, 0)
                  else elapse.inbox_at_ms(at) end);
+    perform elapse.inbox_tell(home.queue, part);
     return number;
 end
 $$;
@@ -711,7 +742,11 @@ end
 $$;
 
 -- Returns rows of a partition, the oldest numbers first: at most `rows_max`, and no more once their
--- bodies have `bytes_max` bytes. It takes no lock.
+-- bodies have `bytes_max` bytes. It locks no row.
+--
+-- While rows come, the session holds an advisory lock, which says that its owner polls (elapse.inbox_tell).
+-- The first poll without rows gives it up. A shared lock of an open transaction may be in its way: then
+-- the owner is notified as if it slept.
 --
 -- The delay of a row began when the function was called, and counts by one clock alone, that of
 -- this server: `age_ms` is how much of it has passed.
@@ -734,7 +769,7 @@ returns table (
     due text, due_ms bigint, cron bytea, zone bytea, ifkey text, max_ms bigint, priority bigint,
     ttr_ms bigint, expire_ms bigint, retry bigint, backoff_min_ms bigint, backoff_max_ms bigint
 )
-language plpgsql stable security definer
+language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -743,6 +778,7 @@ as $$
 #variable_conflict use_column
 declare
     present timestamptz := clock_timestamp();
+    is_awake boolean := coalesce(current_setting('elapse.inbox_is_awake', true), '') = 'on';
 begin
     return query
     with counted as (
@@ -767,6 +803,15 @@ begin
         convert_to(c.zone, 'UTF8'), c.ifkey, c.max_ms, c.priority, c.ttr_ms, c.expire_ms, c.retry,
         c.backoff_min_ms, c.backoff_max_ms
     from counted c where c.bytes_before < bytes_max order by c.id;
+    if found then
+        if not is_awake and pg_try_advisory_lock(
+                hashtextextended(elapse.inbox_channel(queue_name, part_number), 0)) then
+            perform set_config('elapse.inbox_is_awake', 'on', false);
+        end if;
+    elsif is_awake then
+        perform pg_advisory_unlock_all(); -- a poll that was cancelled may have taken the lock, too
+        perform set_config('elapse.inbox_is_awake', 'off', false);
+    end if;
 end
 $$;
 
@@ -878,7 +923,7 @@ begin
 end
 $$;
 
-insert into elapse.version values ('inbox', 4)
+insert into elapse.version values ('inbox', 5)
 on conflict (component) do update set version = excluded.version;
 
 commit;

@@ -34,12 +34,15 @@ struct elapse__inbox {
     bool relief;     /* the last poll, or the next one while RESTING, is for relief (plan_next) */
     uint64_t asked_ms;
     uint64_t next_ms;
+    uint64_t rest_ms;     /* no poll before, so that a slow database has a rest */
+    bool is_told;         /* the database has told something since it was asked */
+    bool tells;           /* the database has told something since this node owns the partition */
     uint64_t row_ms;      /* when the last row came */
     uint64_t interval_ms; /* the pause between polls while no rows come */
     uint64_t retry_ms;    /* the pause after the next failed poll */
     enum elapse__inbox_wait waits;
     int64_t waits_for;
-    uint64_t polls, moved, refused;
+    uint64_t polls, told, moved, refused;
 };
 
 struct elapse__inbox *elapse__inbox_new(elapse__inbox_run_function *run, void *context)
@@ -69,8 +72,8 @@ void elapse__inbox_own(struct elapse__inbox *inbox, uint64_t now_ms)
     ELAPSE__ASSERT_THAT(inbox->state, ==, STATE_OFF);
     ELAPSE__ASSERT_THAT(inbox->end, ==, 0);
     inbox->state = STATE_RESTING;
-    inbox->relief = false;
-    inbox->next_ms = inbox->row_ms = now_ms;
+    inbox->relief = inbox->is_told = inbox->tells = false;
+    inbox->next_ms = inbox->rest_ms = inbox->row_ms = now_ms;
     inbox->interval_ms = ELAPSE__INBOX_BUSY_MS;
     inbox->retry_ms = ELAPSE__INBOX_RETRY_MS;
     inbox->waits = ELAPSE__INBOX_WAITS_NOT;
@@ -95,6 +98,7 @@ bool elapse__inbox_ask(struct elapse__inbox *inbox, uint64_t now_ms,
     ELAPSE__ASSERT_THAT(inbox->end, ==, 0); /* I2 */
     ELAPSE__ASSERT_THAT(now_ms, >=, inbox->asked_ms);
     inbox->state = STATE_ASKED;
+    inbox->is_told = false;
     inbox->asked_ms = now_ms;
     inbox->serial++;
     inbox->polls++;
@@ -132,10 +136,32 @@ static void poll_again_later(struct elapse__inbox *inbox, uint64_t now_ms)
 static uint64_t quiet_ms(struct elapse__inbox *inbox, uint64_t now_ms)
 {
     ELAPSE__ASSERT_THAT(now_ms, >=, inbox->row_ms);
-    inbox->interval_ms = least(2 * inbox->interval_ms, ELAPSE__INBOX_QUIET_MS);
-    if (now_ms - inbox->row_ms >= ELAPSE__INBOX_IDLE_AFTER_MS)
+    inbox->interval_ms = least(2 * inbox->interval_ms,
+                               inbox->tells ? ELAPSE__INBOX_TOLD_MS : ELAPSE__INBOX_QUIET_MS);
+    if (!inbox->tells && now_ms - inbox->row_ms >= ELAPSE__INBOX_IDLE_AFTER_MS)
         return ELAPSE__INBOX_IDLE_MS;
     return inbox->interval_ms;
+}
+
+/* Plans the next poll for the end of the database's rest, unless it is earlier anyway. */
+static void poll_soon(struct elapse__inbox *inbox, uint64_t now_ms)
+{
+    inbox->next_ms = least(inbox->next_ms, greatest(inbox->rest_ms, now_ms));
+    inbox->interval_ms = ELAPSE__INBOX_BUSY_MS;
+}
+
+void elapse__inbox_told(struct elapse__inbox *inbox, uint64_t now_ms)
+{
+    if (inbox->state == STATE_OFF)
+        return;
+    ELAPSE__ASSERT_THAT(now_ms, >=, inbox->asked_ms);
+    inbox->told++;
+    inbox->tells = inbox->is_told = true;
+    /* The pause grows while polls fail, and while rows have to wait. */
+    bool is_backing_off = inbox->waits != ELAPSE__INBOX_WAITS_NOT || inbox->relief ||
+                          inbox->retry_ms > ELAPSE__INBOX_RETRY_MS;
+    if (inbox->state != STATE_ASKED && !is_backing_off)
+        poll_soon(inbox, now_ms);
 }
 
 /* Stores the pause after a poll of which all rows were run. */
@@ -150,8 +176,10 @@ static void poll_as_usual(struct elapse__inbox *inbox, uint64_t now_ms, size_t c
         inbox->row_ms = now_ms;
     }
     uint64_t took_ms = now_ms - inbox->asked_ms;
-    pause_ms = greatest(pause_ms, least(4 * took_ms, ELAPSE__INBOX_RETRY_MS_MAX));
-    inbox->next_ms = is_full ? now_ms : now_ms + pause_ms;
+    inbox->rest_ms = now_ms + least(4 * took_ms, ELAPSE__INBOX_RETRY_MS_MAX);
+    inbox->next_ms = is_full ? now_ms : greatest(now_ms + pause_ms, inbox->rest_ms);
+    if (inbox->is_told)
+        poll_soon(inbox, now_ms);
 }
 
 /* Returns whether the queue takes no jobs but takes other commands, such as cancels. */
@@ -338,6 +366,7 @@ void elapse__inbox_confirmed(struct elapse__inbox *inbox, uint64_t now_ms)
 void elapse__inbox_figures(const struct elapse__inbox *inbox, struct elapse__inbox_figures *figures)
 {
     *figures = (struct elapse__inbox_figures){.polls = inbox->polls,
+                                              .told = inbox->told,
                                               .moved = inbox->moved,
                                               .refused = inbox->refused,
                                               .waits = inbox->waits,
@@ -358,7 +387,7 @@ unsigned elapse__inbox_check(const struct elapse__inbox *inbox)
         if (inbox->ids[i] <= inbox->ids[i - 1] || inbox->gates[i] < inbox->gates[i - 1])
             return 3;
     /* 4: the waits are within their limits */
-    if (inbox->state != STATE_OFF && (inbox->interval_ms > ELAPSE__INBOX_QUIET_MS ||
+    if (inbox->state != STATE_OFF && (inbox->interval_ms > ELAPSE__INBOX_TOLD_MS ||
                                       inbox->retry_ms > ELAPSE__INBOX_RETRY_MS_MAX))
         return 4;
     /* 5: when the last row has gone, all rows are forgotten */

@@ -46,6 +46,12 @@
  * ELAPSE__INBOX_QUIET_MS. After ELAPSE__INBOX_IDLE_AFTER_MS without a row it is
  * ELAPSE__INBOX_IDLE_MS. With a slow database the pause is longer, so that polls take at most a
  * fifth of the time.
+ *
+ * The database can tell the owner that there are rows, when a transaction with calls commits. Then
+ * a poll is due at once. Since the database has told the owner once, the pause doubles with each
+ * poll that returns no row, up to ELAPSE__INBOX_TOLD_MS. The polls go on, because the database does
+ * not tell everything: a transaction tells nothing if it has made its call while rows came. It
+ * commits later, and its row waits no longer than about as long as the transaction took since then.
  */
 #ifndef ELAPSE__CLUSTER_INBOX_INBOX_H
 #define ELAPSE__CLUSTER_INBOX_INBOX_H
@@ -64,6 +70,7 @@ enum {
     ELAPSE__INBOX_QUIET_MS = 20,
     ELAPSE__INBOX_IDLE_AFTER_MS = 10000,
     ELAPSE__INBOX_IDLE_MS = 100,
+    ELAPSE__INBOX_TOLD_MS = 1000,
     ELAPSE__INBOX_RETRY_MS = 50, /* the first pause after a failure, and while rows wait */
     ELAPSE__INBOX_RETRY_MS_MAX = 1000,
 };
@@ -119,6 +126,10 @@ void elapse__inbox_came(struct elapse__inbox *inbox, uint64_t now_ms, uint64_t s
 /* Notes that a poll has failed. */
 void elapse__inbox_failed(struct elapse__inbox *inbox, uint64_t now_ms, uint64_t serial);
 
+/* Notes that the database has told that there are rows. Does nothing while rows have to wait, or
+ * while this object is OFF. */
+void elapse__inbox_told(struct elapse__inbox *inbox, uint64_t now_ms);
+
 /* Returns when elapse__inbox_ask has something to do, or UINT64_MAX if something else has to happen
  * first. */
 uint64_t elapse__inbox_next_ms(const struct elapse__inbox *inbox);
@@ -143,6 +154,7 @@ void elapse__inbox_confirmed(struct elapse__inbox *inbox, uint64_t now_ms);
 
 struct elapse__inbox_figures {
     uint64_t polls;
+    uint64_t told;  /* how often the database has told that there are rows */
     uint64_t moved; /* rows that have left since the process began, run or refused */
     uint64_t refused;
     enum elapse__inbox_wait waits;

@@ -80,6 +80,11 @@ bool elapse__database_link_poll(struct elapse__database_link *link, bool is_read
 void elapse__database_link_begin_inbox(struct elapse__database_link *link,
                                        const struct elapse__inbox_poll *poll);
 
+/* Returns whether the database has told this session, since the last call, that there are rows in
+ * the inbox of the partition. A session is told only after its first poll, and only by a script of
+ * the inbox that tells (elapse.inbox_tell of sql/inbox.sql). */
+bool elapse__database_link_was_told(struct elapse__database_link *link);
+
 /* Stores up to `capacity` rows of a poll whose outcome was ROWS, and how many rows there were.
  * Returns false if the result has rows of another shape. The rows are valid until the next
  * statement begins. */

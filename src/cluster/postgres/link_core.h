@@ -40,7 +40,9 @@ struct elapse__database_link {
     unsigned syncs_taken; /* how many of these transactions have ended */
     bool had_none;        /* the last question to libpq for a result returned NULL */
     PGresult *results[2];
-    bool noticed; /* a notice came since the last result */
+    bool noticed;  /* a notice came since the last result */
+    bool listens;  /* this session has asked for the notifications of the inbox */
+    bool was_told; /* a notification came since elapse__database_link_was_told */
 
     struct elapse__partition_log_row log[ELAPSE__READ_LOG_GROUPS];
     char message[ELAPSE__DATABASE_LINK_MESSAGE_BYTES];

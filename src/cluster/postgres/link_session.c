@@ -10,6 +10,7 @@
  */
 #include "link.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@
 #include "../inbox/inbox.h"
 #include "hosts.h"
 #include "link_results.h"
+#include "names.h"
 
 /* Notes that a notice came (W4 of statements.h). Called by libpq. */
 static void take_notice(void *context, const PGresult *notice)
@@ -91,6 +93,7 @@ static void disconnect(struct elapse__database_link *link)
 {
     PQfinish(link->connection);
     link->connection = NULL;
+    link->listens = false;
 }
 
 void elapse__database_link_close(struct elapse__database_link *link)
@@ -177,8 +180,18 @@ static bool send_query(struct elapse__database_link *link, const struct elapse__
     const int in_binary = 1;
     ELAPSE__ASSERT_THAT(PQpipelineStatus(link->connection), ==, PQ_PIPELINE_ON); /* W1 */
     return PQsendQueryParams(link->connection, sql->text, sql->count, sql->types, sql->values,
-                             sql->sizes, sql->are_bytes, in_binary) == 1 &&
-           PQpipelineSync(link->connection) == 1;
+                             sql->sizes, sql->are_bytes, in_binary) == 1;
+}
+
+/* Sends the query that asks for the notifications of the inbox. It has no parameters: the grammar
+ * of LISTEN takes none. The name of a queue needs no quoting inside of quotes (names.h). */
+static bool send_listen(struct elapse__database_link *link)
+{
+    char text[ELAPSE__DATABASE_NAME_BYTES + sizeof "listen \"\""];
+    struct elapse__database_name channel =
+        elapse__database_session_name(link->place.queue, link->place.partition);
+    (void)snprintf(text, sizeof text, "listen \"%s\"", channel.text);
+    return PQsendQueryParams(link->connection, text, 0, NULL, NULL, NULL, NULL, 0) == 1;
 }
 
 static bool send_look(struct elapse__database_link *link)
@@ -197,12 +210,24 @@ static bool flush(struct elapse__database_link *link)
     return left >= 0;
 }
 
+/* Sends the rest of a transaction whose first query was sent. A poll of the inbox asks for
+ * notifications once in a session: behind the query, because the result of the query is the one
+ * that counts. What was committed before the session listens comes with one of the next polls. */
+static bool send_rest(struct elapse__database_link *link)
+{
+    bool asks = link->kind == ELAPSE__STATEMENT_KINDS && !link->listens;
+    if (asks && !send_listen(link))
+        return false;
+    link->listens = link->listens || asks;
+    return PQpipelineSync(link->connection) == 1;
+}
+
 /* Sends the SQL. `is_written` says whether there was memory for the SQL. */
 static void send_sql(struct elapse__database_link *link, struct elapse__sql *sql, bool is_written,
                      bool has_look)
 {
-    bool is_sent =
-        is_written && send_query(link, sql) && (!has_look || send_look(link)) && flush(link);
+    bool is_sent = is_written && send_query(link, sql) && send_rest(link) &&
+                   (!has_look || send_look(link)) && flush(link);
     elapse__sql_free(sql);
     link->syncs = has_look ? 2 : 1;
     link->syncs_taken = 0;
@@ -272,12 +297,15 @@ void elapse__database_link_watch(const struct elapse__database_link *link,
     bool connects = link->state == ELAPSE__DATABASE_LINK_IS_CONNECTING;
     bool is_busy = link->state == ELAPSE__DATABASE_LINK_IS_BUSY;
     ELAPSE__ASSERT(!is_busy || link->syncs > 0);
+    bool listens = link->listens && elapse__database_link_is_free(link);
     *watch = (struct elapse__os_watch){.file = -1};
-    if (!connects && !is_busy)
+    if (!connects && !is_busy && !listens)
         return;
     watch->file = PQsocket(link->connection);
-    watch->for_data = is_busy || link->polling == PGRES_POLLING_READING;
-    watch->for_room = is_busy ? link->wants_room : link->polling == PGRES_POLLING_WRITING;
+    watch->for_data = is_busy || listens || link->polling == PGRES_POLLING_READING;
+    watch->for_room = is_busy    ? link->wants_room
+                      : connects ? link->polling == PGRES_POLLING_WRITING
+                                 : false;
 }
 
 static void go_on_connecting(struct elapse__database_link *link)
@@ -322,6 +350,34 @@ static bool take_results(struct elapse__database_link *link)
     return true;
 }
 
+/* Takes the notifications that libpq has read. */
+static void take_notifications(struct elapse__database_link *link)
+{
+    for (;;) {
+        PGnotify *notification = PQnotifies(link->connection);
+        if (notification == NULL)
+            return;
+        link->was_told = true;
+        PQfreemem(notification);
+    }
+}
+
+/* Reads what comes while no statement is under way. If the connection is lost, it is not free any
+ * more: this thread does not wait for it then, and the next statement is LOST. */
+static void hear(struct elapse__database_link *link)
+{
+    ELAPSE__ASSERT(link->listens);
+    if (PQconsumeInput(link->connection) == 1)
+        take_notifications(link);
+}
+
+bool elapse__database_link_was_told(struct elapse__database_link *link)
+{
+    bool was_told = link->was_told;
+    link->was_told = false;
+    return was_told;
+}
+
 /* Sends what is unsent, then takes what has come. The order matters: libpq may read while it sends,
  * and bytes that libpq has read do not make the socket ready again. */
 static void receive(struct elapse__database_link *link)
@@ -329,6 +385,8 @@ static void receive(struct elapse__database_link *link)
     bool is_whole = flush(link) && PQconsumeInput(link->connection) == 1;
     if (!take_results(link) || !is_whole)
         fail(link);
+    else
+        take_notifications(link);
 }
 
 /* Stores the result of the statement. Requires that the result has come. */
@@ -352,6 +410,8 @@ bool elapse__database_link_poll(struct elapse__database_link *link, bool is_read
         go_on_connecting(link);
     else if (is_ready && link->state == ELAPSE__DATABASE_LINK_IS_BUSY)
         receive(link);
+    else if (is_ready && link->listens && elapse__database_link_is_free(link))
+        hear(link);
     bool has_all = link->state == ELAPSE__DATABASE_LINK_IS_BUSY && link->syncs_taken == link->syncs;
     if (link->state != ELAPSE__DATABASE_LINK_HAS_FAILED && !has_all)
         return false;

@@ -53,6 +53,7 @@ struct elapse__runner_inbox {
     void (*came)(void *context, uint64_t now_ms, uint64_t serial,
                  const struct elapse__inbox_row *rows, size_t count);
     void (*failed)(void *context, uint64_t now_ms, uint64_t serial);
+    void (*told)(void *context, uint64_t now_ms);
     uint64_t (*next_ms)(void *context);
 };
 

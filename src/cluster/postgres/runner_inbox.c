@@ -56,6 +56,13 @@ void elapse__runner_take_inbox(struct elapse__runner *runner,
                        runner->rows, count);
 }
 
+void elapse__runner_tell_inbox(struct elapse__runner *runner)
+{
+    if (elapse__database_link_was_told(runner->link) && elapse__runner_has_inbox(runner) &&
+        owns(runner))
+        runner->inbox.told(runner->owner.context, elapse__runner_now_ms());
+}
+
 /* Returns when the runner gives up a poll. A poll that hangs must not delay the beats, which renew
  * the lease. */
 static uint64_t limit_ms(const struct elapse__runner *runner)

@@ -14,6 +14,9 @@ void elapse__runner_poll_inbox(struct elapse__runner *runner, uint64_t now_ms);
 void elapse__runner_take_inbox(struct elapse__runner *runner,
                                const struct elapse__statement_result *result);
 
+/* Tells the inbox that the database has notified this session, if it has. */
+void elapse__runner_tell_inbox(struct elapse__runner *runner);
+
 /* Gives up a poll that takes too long, and closes the connection. */
 void elapse__runner_limit_poll(struct elapse__runner *runner, uint64_t now_ms);
 

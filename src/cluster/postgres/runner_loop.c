@@ -299,6 +299,7 @@ static void wait(struct elapse__runner *runner)
     elapse__database_link_watch(runner->link, &watches[1]);
     (void)elapse__os_wait(watches, 2, timeout_ns(runner));
     take_result(runner, watches[1].ready);
+    elapse__runner_tell_inbox(runner);
 }
 
 static bool is_final(const struct elapse__runner *runner)

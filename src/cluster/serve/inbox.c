@@ -70,6 +70,15 @@ static void on_failed(void *context, uint64_t now_ms, uint64_t serial)
     elapse__store_depart(partition->store);
 }
 
+static void on_told(void *context, uint64_t now_ms)
+{
+    struct elapse__cluster_partition *partition = partition_of(context);
+
+    elapse__store_arrive(partition->store);
+    elapse__inbox_told(partition->inbox, now_ms);
+    elapse__store_depart(partition->store);
+}
+
 static uint64_t on_next_ms(void *context)
 {
     struct elapse__cluster_partition *partition = partition_of(context);
@@ -84,8 +93,8 @@ static uint64_t on_next_ms(void *context)
     return next_ms;
 }
 
-const struct elapse__runner_inbox elapse__cluster_partition_inbox_calls = {on_ask, on_came,
-                                                                           on_failed, on_next_ms};
+const struct elapse__runner_inbox elapse__cluster_partition_inbox_calls = {
+    on_ask, on_came, on_failed, on_told, on_next_ms};
 
 /* ---- functions that the store calls ---- */
 

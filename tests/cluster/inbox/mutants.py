@@ -50,8 +50,8 @@ MUTANTS = (
      "default now(),\n    what", "test_moves.py", "Transactions"),
     ("numbers_are_cached", "as bigint cache 1;", "as bigint cache 50;", "test_moves.py",
      "Transactions"),
-    ("the_table_is_read_whole", "stable security definer\nset search_path = pg_catalog, pg_temp\n"
-     "set enable_seqscan = off\nset enable_bitmapscan = off", "stable security definer\n"
+    ("the_table_is_read_whole", "bigint\n)\nlanguage plpgsql security definer\nset search_path = pg_catalog, pg_temp\n"
+     "set enable_seqscan = off\nset enable_bitmapscan = off", "bigint\n)\nlanguage plpgsql security definer\n"
      "set search_path = pg_catalog, pg_temp\nset enable_indexscan = off\nset enable_bitmapscan = off",
      "test_moves.py", "Rows"),
     ("relief_is_a_loop_in_a_loop", "and n.place = 1 order", "and not exists (select from elapse.inbox o"
@@ -64,6 +64,21 @@ MUTANTS = (
      "test_calls.py"),
     ("braces_always_mean_something", "when hash_tags and elapse", "when elapse", "test_calls.py"),
     ("empty_braces_mean_something", "closing < 2", "closing < 1", "test_calls.py"),
+    ("nobody_is_told", "        perform pg_notify(channel, '');", "        null;", "test_moves.py", "Told"),
+    ("each_owner_is_told", "select pg_catalog.format('elapse/%s/%s', queue_name, part_number)",
+     "select pg_catalog.format('elapse/%s/%s', queue_name, 0)", "test_moves.py", "Told"),
+    ("an_owner_that_polls_is_told", "\n        and pg_try_advisory_xact_lock_shared(hashtextextended(channel, 0)) then",
+     " then", "test_moves.py", "Told"),
+    ("an_owner_that_sleeps_is_not_told", "perform pg_advisory_unlock_all();", "null;", "test_moves.py", "Told"),
+    ("callers_wait_for_the_owner", "and pg_try_advisory_xact_lock_shared(hashtextextended(channel, 0)) then",
+     "and pg_advisory_xact_lock_shared(hashtextextended(channel, 0)) is not null then", "test_moves.py", "Told"),
+    ("the_owner_waits_for_callers", "not is_awake and pg_try_advisory_lock(\n"
+     "                hashtextextended(elapse.inbox_channel(queue_name, part_number), 0)) then",
+     "not is_awake and pg_advisory_lock(\n"
+     "                hashtextextended(elapse.inbox_channel(queue_name, part_number), 0)) is not null then",
+     "test_moves.py", "Told"),
+    ("all_transactions_tell", "coalesce(current_setting('elapse.notify', true), '') <> 'off'", "true",
+     "test_moves.py", "Told"),
     ("hash_tags_change", "if present.hash_tags <> hash_tags then", "if false then", "test_calls.py"),
     ("callers_may_read", "        grant execute on function elapse.put(",
      "        grant select on elapse.inbox to elapse_caller;\n"
@@ -78,7 +93,7 @@ MUTANTS = (
     ("durations_are_cut", "ms numeric := ceil(extract(epoch from value) * 1000);",
      "ms numeric := floor(extract(epoch from value) * 1000);", "test_calls.py"),
     ("partitions_change", "if present.parts <> parts then", "if false then", "test_calls.py"),
-    ("newer_versions_are_replaced", "if present > 4 then", "if false then", "test_install.py"),
+    ("newer_versions_are_replaced", "if present > 5 then", "if false then", "test_install.py"),
     ("the_script_is_no_transaction", "begin;\n\nset local client", "set client", "test_install.py"),
 )
 

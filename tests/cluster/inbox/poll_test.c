@@ -7,6 +7,9 @@
 #include "../../../src/cluster/inbox/inbox.h"
 #include "../../support/test.h"
 
+/* The queue's text, for programs that are linked without the queue. */
+__attribute__((weak)) const char elapse__queue_upgrade_first[] = "upgrade all nodes first";
+
 static struct {
     struct elapse__inbox *inbox;
     uint64_t now_ms;
@@ -157,6 +160,90 @@ INBOX_TEST(test_an_idle_inbox_is_polled_less)
     ask();
     come(0, 0);
     next_after(10);
+}
+
+/* ---- what the database tells ---- */
+
+INBOX_TEST(test_an_inbox_is_polled_when_the_database_tells)
+{
+    ask();
+    come(0, 0);
+    at.now_ms += 3;
+    elapse__inbox_told(at.inbox, at.now_ms);
+    ask();
+    come(1, 1);
+    move_all(1, 1);
+    next_after(5);
+    assert_int_equal(figures().told, 1);
+}
+
+INBOX_TEST(test_a_database_that_tells_is_polled_less_and_less)
+{
+    static const uint64_t pauses[] = {10, 20, 40, 80, 160, 320, 640, 1000, 1000};
+    elapse__inbox_told(at.inbox, at.now_ms);
+    for (size_t i = 0; i < sizeof pauses / sizeof *pauses; i++) {
+        ask();
+        come(0, 0);
+        next_after(pauses[i]);
+    }
+    ask();
+    come(0, 0);
+    at.now_ms += 400;
+    elapse__inbox_told(at.inbox, at.now_ms);
+    ask();
+    come(0, 0);
+    next_after(10);
+    /* The next owner may have another database, which tells nothing. */
+    elapse__inbox_disown(at.inbox);
+    elapse__inbox_told(at.inbox, at.now_ms);
+    elapse__inbox_own(at.inbox, at.now_ms);
+    for (size_t i = 0; i < 3; i++) {
+        ask();
+        come(0, 0);
+        at.now_ms = elapse__inbox_next_ms(at.inbox);
+    }
+    ask();
+    come(0, 0);
+    next_after(20);
+}
+
+INBOX_TEST(test_what_is_told_during_a_poll_makes_another_one)
+{
+    ask();
+    elapse__inbox_told(at.inbox, at.now_ms);
+    come(0, 0);
+    ask();
+    at.now_ms += 2;
+    elapse__inbox_told(at.inbox, at.now_ms);
+    come(1, 1);
+    move_all(1, 1);
+    next_after(8); /* the poll took 2 ms, and polls take at most a fifth of the time */
+    ask();
+    come(0, 0);
+    next_after(10);
+}
+
+INBOX_TEST(test_what_is_told_while_rows_are_held_waits_for_their_group)
+{
+    ask();
+    come(1, 2);
+    elapse__inbox_told(at.inbox, at.now_ms);
+    at.now_ms += 3;
+    assert_false(elapse__inbox_ask(at.inbox, at.now_ms, &at.poll));
+    move_all(1, 2);
+    ask();
+}
+
+INBOX_TEST(test_rows_that_wait_are_not_hurried)
+{
+    at.answers[0].result = ELAPSE__QUEUE_GROUPS_FULL;
+    ask();
+    come(1, 1);
+    ask(); /* for relief */
+    elapse__inbox_told(at.inbox, at.now_ms);
+    come(0, 0);
+    elapse__inbox_told(at.inbox, at.now_ms);
+    next_after(50);
 }
 
 INBOX_TEST(test_a_full_poll_is_followed_at_once)

@@ -36,6 +36,7 @@ except ImportError:
 SETTINGS = """
 listen_addresses = ''
 max_connections = 40
+max_prepared_transactions = 2
 shared_buffers = 16MB
 fsync = off
 timezone = 'UTC'

@@ -43,7 +43,7 @@ class Install(InboxCase):
         self.check_installed()
         self.assertEqual(self.schema(), before)
         self.assertEqual(self.value("select count(*) from elapse.inbox"), 1)
-        self.assertEqual(self.ask("select * from elapse.version"), [("inbox", 4)])
+        self.assertEqual(self.ask("select * from elapse.version"), [("inbox", 5)])
 
     def test_other_functions_of_the_schema_keep_their_rights(self):
         self.check_installed()
@@ -56,7 +56,7 @@ class Install(InboxCase):
     def test_by_any_client(self):
         """The script has no commands of psql."""
         self.ask(SCRIPT.read_text(encoding="utf-8"))
-        self.assertEqual(self.ask("select version from elapse.version"), [(4,)])
+        self.assertEqual(self.ask("select version from elapse.version"), [(5,)])
 
     def test_an_older_version_is_upgraded(self):
         """Functions that changed or are missing are there again, and rights; rows stay."""
@@ -69,7 +69,7 @@ class Install(InboxCase):
                  "grant execute on function elapse.inbox_at_ms(timestamptz) to public")
         self.check_installed()
         self.assertEqual(self.value("select count(*) from elapse.inbox"), 1)
-        self.assertEqual(self.ask("select version from elapse.version"), [(4,)])
+        self.assertEqual(self.ask("select version from elapse.version"), [(5,)])
         self.assertEqual(len(self.schema()), len(before))
 
     def test_version_1_gets_headers(self):
@@ -167,12 +167,12 @@ class Install(InboxCase):
 
     def test_a_newer_version_is_kept(self):
         self.check_installed()
-        self.ask("update elapse.version set version = 5; drop function elapse.cancel")
+        self.ask("update elapse.version set version = 6; drop function elapse.cancel")
         done = self.install()
         self.assertEqual(done.returncode, 3)
-        self.assertIn("has version 5, and this script is of version 4", done.stderr)
+        self.assertIn("has version 6, and this script is of version 5", done.stderr)
         self.assertEqual(self.ask("select version, to_regproc('elapse.cancel') from elapse.version"),
-                         [(5, None)])
+                         [(6, None)])
 
     def test_an_error_in_the_middle_leaves_nothing(self):
         """Also where the client goes on after an error."""
@@ -236,7 +236,7 @@ class Install(InboxCase):
                     thread.join()
                 self.assertEqual((done[0].returncode, done[0].stderr), (0, ""))
                 self.assertEqual(self.ask("select * from elapse.version order by component"),
-                                 [("cluster", 3), ("inbox", 4)])
+                                 [("cluster", 3), ("inbox", 5)])
                 tables.append(self.version_table())
         self.assertEqual(tables[0], tables[1])
 

@@ -13,6 +13,105 @@ from inbox_case import QUEUE, InboxCase, psycopg2
 MISSING = "EL001"  # the append's rows are not all there
 
 
+class Told(InboxCase):
+    """What the owner of a partition is told when a transaction commits."""
+
+    def setUp(self):
+        super().setUp()
+        self.owner = self.connect()
+        self.ask('listen "elapse/main/0"', connection=self.owner)
+        self.assertEqual(self.told(), 0)
+
+    def told(self):
+        """How often the owner was told since the last call. An answer comes behind what was told before."""
+        self.ask("select 1", connection=self.owner)
+        count = len(self.owner.notifies)
+        self.owner.notifies.clear()
+        return count
+
+    def test_each_call_tells(self):
+        for call in ("put('t', 'x')", "put('t', 'x', key => 'k')", "arrive('t', 'k')",
+                     "cancel('t', 'k')", "reschedule('t', 'k', '1 s')"):
+            self.ask(f"select elapse.{call}")
+            self.assertEqual(self.told(), 1, call)
+
+    def test_a_transaction_tells_once_and_when_it_commits(self):
+        self.ask("begin; select elapse.put('t', '1'); select elapse.put('t', '2')")
+        self.assertEqual(self.told(), 0)
+        self.ask("commit")
+        self.assertEqual(self.told(), 1)
+        self.ask("begin; select elapse.put('t', '3'); rollback")
+        self.assertEqual(self.told(), 0)
+
+    def test_the_owner_of_another_partition_is_not_told(self):
+        self.open_queue(3)
+        parts = set()
+        for number in range(20):
+            self.ask("select elapse.put('t', 'x', key => %s)", (f"k{number}",))
+            [[part]] = self.ask("select part from elapse.inbox order by id desc limit 1")
+            self.assertEqual(self.told(), part == 0)
+            parts.add(part)
+        self.assertEqual(parts, {0, 1, 2})
+
+    def test_an_owner_that_polls_anyway_is_not_told(self):
+        """Until a poll has returned no row."""
+        for group in (1, 3):
+            self.ask("select elapse.put('t', '1')")
+            self.assertEqual(self.told(), 1)
+            for number in (group, group + 1):
+                ids = self.ids(connection=self.owner)
+                self.assertEqual(len(ids), 1)
+                self.assertTrue(self.append(ids, number))
+                if number == group:
+                    self.ask("select elapse.put('t', '2')")
+                    self.assertEqual(self.told(), 0)
+            self.assertEqual(self.ids(connection=self.owner), [])
+            self.ask("select elapse.cancel('t', 'k')")
+            self.assertEqual(self.told(), 1)
+            self.ask("delete from elapse.inbox")
+
+    def test_the_next_owner_is_told_when_the_one_before_has_gone(self):
+        gone = self.connect()
+        self.ask("select elapse.put('t', '1')")
+        self.assertEqual(len(self.ids(connection=gone)), 1)
+        self.ask("select elapse.put('t', '2')")
+        self.assertEqual(self.told(), 1)
+        gone.close()
+        while self.value("select count(*) from pg_locks where locktype = 'advisory'"):
+            time.sleep(0.01)
+        self.ask("select elapse.put('t', '3')")
+        self.assertEqual(self.told(), 1)
+
+    def test_open_transactions_are_in_nobodys_way(self):
+        """One that has told lets the owner take no lock. Then the others go on to tell."""
+        open_one = self.connect(autocommit=False)
+        self.ask("select elapse.put('t', '1')", connection=open_one)
+        self.ask("select elapse.put('t', '2')")
+        self.assertEqual(self.told(), 1)
+        self.assertEqual(len(self.ids(connection=self.owner)), 1)
+        self.ask("select elapse.put('t', '3')")
+        self.assertEqual(self.told(), 1)
+        open_one.commit()
+        self.assertEqual(self.told(), 1)
+
+    def end_prepared(self):
+        for [name] in self.ask("select gid from pg_prepared_xacts"):
+            self.ask(f"rollback prepared '{name}'")
+
+    def test_a_transaction_can_be_prepared_if_it_tells_nothing(self):
+        self.addCleanup(self.end_prepared)
+        self.ask("begin; select elapse.put('t', '1')")
+        with self.assertRaisesRegex(psycopg2.Error, "NOTIFY"):
+            self.ask("prepare transaction 'first'")
+        self.ask("rollback")
+        self.ask("begin; set local elapse.notify = off; select elapse.put('t', '2')")
+        self.ask("prepare transaction 'second'")
+        self.assertEqual(self.ids(), [])
+        self.ask("commit prepared 'second'")
+        self.assertEqual(self.told(), 0)
+        self.assertEqual([row["body"] for row in self.rows()], [b"2"])
+
+
 class Transactions(InboxCase):
 
     def test_both_or_neither(self):

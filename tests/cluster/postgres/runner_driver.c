@@ -181,6 +181,13 @@ static uint64_t on_next_ms(void *context)
     return holds_rows ? UINT64_MAX : poll_ms;
 }
 
+static void on_told(void *context, uint64_t now_ms)
+{
+    (void)context;
+    poll_ms = now_ms;
+    printf("{\"event\":\"told\"}\n");
+}
+
 static bool on_ask(void *context, uint64_t now_ms, struct elapse__inbox_poll *poll)
 {
     if (now_ms < on_next_ms(context))
@@ -285,7 +292,8 @@ int main(int count, char **arguments)
         .address = "127.0.0.1:11300",
     };
     if (name[0] == '@')
-        options.inbox = (struct elapse__runner_inbox){on_ask, on_came, on_failed, on_next_ms};
+        options.inbox =
+            (struct elapse__runner_inbox){on_ask, on_came, on_failed, on_told, on_next_ms};
     int error = elapse__runner_start(&runner, &options);
     if (error != 0) {
         (void)fprintf(stderr, "the runner does not start: error %d\n", error);

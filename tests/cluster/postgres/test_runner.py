@@ -282,6 +282,20 @@ class Inbox(RunnerTest):
         self.assertEqual(self.number("select count(*) from elapse.inbox"), 0)
         self.assertEqual(len(node.of_kind("row")), 3)
 
+    def test_the_database_tells_of_rows(self):
+        """Again in each session, because the one before has taken its wish with it."""
+        node = self.owner("@first")
+        for body in ("one", "two"):
+            self.primary.sql("select elapse.put('tea', 'before', queue => 'test');\n")
+            node.await_event("row", body="before")
+            node.await_event("confirmed", text="rows")
+            told = len(node.of_kind("told"))
+            while len(node.of_kind("told")) == told:
+                self.put(body)
+                node.await_event("confirmed", text="rows")
+            self.primary.sql("select pg_terminate_backend(pid) from pg_stat_activity"
+                             " where application_name = 'elapse/test/0';\n")
+
     def test_rows_that_are_gone_fence_it(self):
         """It takes over again, and reads them anew."""
         node = self.owner("@first")

@@ -59,10 +59,24 @@ mutant rows_out_of_order_are_run src/cluster/inbox/inbox.c \
 mutant an_idle_inbox_is_polled_as_often src/cluster/inbox/inbox.c \
     '        return [-ELAPSE__INBOX_IDLE_MS-]{+inbox->interval_ms+};'
 mutant a_full_poll_waits src/cluster/inbox/inbox.c \
-    '[-is_full ? now_ms : -]now_ms + pause_ms'
+    '[-is_full ? now_ms : -]greatest(now_ms + pause_ms'
 mutant bytes_do_not_make_a_poll_full src/cluster/inbox/inbox.c \
     'count == ELAPSE__INBOX_ROWS_MAX[- || bytes >= ELAPSE__INBOX_BYTES_MAX-]'
 mutant a_slow_database_is_asked_as_often src/cluster/inbox/inbox.c \
     '[-least(4 * took_ms, ELAPSE__INBOX_RETRY_MS_MAX)-]{+0+}'
 mutant failures_do_not_slow_it_down src/cluster/inbox/inbox.c \
     '[-inbox->retry_ms = least(2 * inbox->retry_ms, ELAPSE__INBOX_RETRY_MS_MAX);-]'
+mutant nobody_hears_the_database src/cluster/inbox/inbox.c \
+    '[-if (inbox->state != STATE_ASKED && !is_backing_off)-]{+if (is_backing_off && !is_backing_off)+}'
+mutant what_is_told_during_a_poll_is_lost src/cluster/inbox/inbox.c \
+    '    if ([-inbox->is_told-]{+false+})
+        poll_soon'
+mutant a_slow_database_has_no_rest src/cluster/inbox/inbox.c \
+    'greatest([-inbox->rest_ms-]{+(uint64_t)0+}, now_ms)'
+mutant rows_that_wait_are_hurried src/cluster/inbox/inbox.c \
+    '[-inbox->waits != ELAPSE__INBOX_WAITS_NOT || inbox->relief ||
+                          inbox->retry_ms > ELAPSE__INBOX_RETRY_MS-]{+false+}'
+mutant a_database_that_tells_is_polled_as_often src/cluster/inbox/inbox.c \
+    '[-inbox->tells ? ELAPSE__INBOX_TOLD_MS : -]ELAPSE__INBOX_QUIET_MS'
+mutant the_next_owner_believes_what_another_was_told src/cluster/inbox/inbox.c \
+    'inbox->relief = [-inbox->is_told = inbox->tells = -]false;'
