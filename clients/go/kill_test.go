@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"math/rand"
 	"os"
+	"os/exec"
 	"strconv"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -154,61 +157,101 @@ func TestKilledServerWork(t *testing.T) {
 	t.Logf("%d jobs, %d kills: %d repeats", count, k.kills, calls-count)
 }
 
-// Chains of three steps, with workers that are killed at random and a server that is killed each second: each
-// chain ends exactly once. A worker is killed by the loss of its client: what its handlers do afterwards cannot
-// reach the server, and its leases end by themselves.
-func TestChainsWithKilledWorkers(t *testing.T) {
-	count := long(400, 10_000)
-	k, address := startKiller(t, time.Duration(long(60, 1000))*time.Millisecond)
-	client := open(t, address)
-	short := elapse.TTR(time.Second)
-	eager := elapse.Backoff(0, 50*time.Millisecond)
-	many := elapse.Attempts(0)
-	step := func(next string) func(context.Context, *elapse.Job[string]) error {
-		return func(ctx context.Context, job *elapse.Job[string]) error {
+// chainWorker names, in the environment of a process of its own, the server that a worker of chains works for.
+const chainWorker = "ELAPSE_CHAIN_WORKER"
+
+// TestMain is also the program of the workers of chains.
+func TestMain(m *testing.M) {
+	if address := os.Getenv(chainWorker); address != "" {
+		workChains(address)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// stepOptions are those of each step of a chain.
+var stepOptions = []elapse.PutOption{elapse.TTR(time.Second), elapse.Backoff(0, 50*time.Millisecond), elapse.Attempts(0)}
+
+// workChains does steps until it is killed. Some fail before the step is done, and some behind it.
+func workChains(address string) {
+	client, err := elapse.Open(elapse.Config{Addresses: []string{address}, RetryFor: time.Minute})
+	if err != nil {
+		panic(err)
+	}
+	worker := elapse.NewWorker(client, elapse.WorkerConfig{Concurrency: 8, Logger: quiet{}})
+	random := rand.New(rand.NewSource(time.Now().UnixNano()))
+	var mutex sync.Mutex
+	chance := func() int {
+		mutex.Lock()
+		defer mutex.Unlock()
+		return random.Intn(8)
+	}
+	for _, step := range [][2]string{{"one", "two"}, {"two", "three"}, {"three", "end"}} {
+		following := step[1]
+		elapse.Handle(worker, step[0], func(ctx context.Context, job *elapse.Job[string]) error {
 			time.Sleep(10 * time.Millisecond)
-			switch rand.Intn(8) {
+			switch chance() {
 			case 0:
 				return errors.New("before the step")
 			case 1:
 				panic("before the step")
 			}
-			_, err := job.Done(ctx, elapse.Put(next, job.Body, short, eager, many))
-			if rand.Intn(8) == 0 {
+			_, err := job.Done(ctx, elapse.Put(following, job.Body, stepOptions...))
+			if chance() == 0 {
 				panic("after the step")
 			}
 			return err
+		})
+	}
+	if err := worker.Run(background); err != nil {
+		panic(err)
+	}
+}
+
+// killWorkers keeps a process of workChains running, and kills it again and again, until stop is closed. It returns
+// how often.
+func killWorkers(t *testing.T, address string, stop <-chan struct{}) int {
+	for kills := 0; ; kills++ {
+		process := exec.Command(os.Args[0])
+		process.Env = append(os.Environ(), chainWorker+"="+address)
+		process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+		if err := process.Start(); err != nil {
+			t.Errorf("a worker cannot be started: %v", err)
+			return kills
+		}
+		ended := false
+		select {
+		case <-stop:
+			ended = true
+		case <-time.After(time.Duration(200+rand.Intn(600)) * time.Millisecond):
+		}
+		_ = process.Process.Kill()
+		_ = process.Wait()
+		if ended {
+			return kills
 		}
 	}
-	handlers := func(w *elapse.Worker) {
-		elapse.Handle(w, "one", step("two"))
-		elapse.Handle(w, "two", step("three"))
-		elapse.Handle(w, "three", step("end"))
-	}
+}
+
+// Chains of three steps, with processes of workers that are killed at random, and a server that is killed each
+// second: each chain ends exactly once.
+func TestChainsWithKilledWorkers(t *testing.T) {
+	count := long(400, 10_000)
+	k, address := startKiller(t, time.Duration(long(60, 1000))*time.Millisecond)
+	client := open(t, address)
 	stop := make(chan struct{})
 	var workers sync.WaitGroup
+	var killed atomic.Int64
 	for range make([]int, 2) {
 		workers.Add(1)
 		go func() {
 			defer workers.Done()
-			for ended := false; !ended; {
-				// A worker with a limit of nothing leaves its jobs as a process that is killed does.
-				own := open(t, address)
-				r := start(t, own, elapse.WorkerConfig{Concurrency: 8, ShutdownLimit: time.Nanosecond}, handlers)
-				select {
-				case <-stop:
-					ended = true
-				case <-time.After(time.Duration(200+rand.Intn(600)) * time.Millisecond):
-					own.Close() // nothing can be told to the server any more
-				}
-				r.stop()
-				<-r.ended
-			}
+			killed.Add(int64(killWorkers(t, address, stop)))
 		}()
 	}
 	requests := make([]*elapse.Request, 0, count)
 	for number := range make([]int, count) {
-		requests = append(requests, elapse.Put("one", fmt.Sprint(number), short, eager, many))
+		requests = append(requests, elapse.Put("one", fmt.Sprint(number), stepOptions...))
 	}
 	must[[]elapse.PutResult](t)(client.PutMany(background, requests...))
 	for finish := time.Now().Add(10 * patient); ; {
@@ -225,5 +268,8 @@ func TestChainsWithKilledWorkers(t *testing.T) {
 	workers.Wait()
 	k.halt(t)
 	hasEachOnce(t, client, "end", count)
-	t.Logf("%d chains, %d kills: each ended exactly once", count, k.kills)
+	if killed.Load() == 0 {
+		t.Fatal("no worker was killed")
+	}
+	t.Logf("%d chains, %d kills of workers and %d of the server: each ended exactly once", count, killed.Load(), k.kills)
 }
