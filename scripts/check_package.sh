@@ -5,6 +5,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+top=$PWD
 out=$(realpath "$1")
 version=$(sed -n 's/.*ELAPSE_VERSION_TEXT *"\(.*\)"/\1/p' include/elapse/version.h)
 take=$PWD/tests/project/install/take.c
@@ -202,3 +203,8 @@ if ((EUID == 0)); then
     done <files.txt
 fi
 echo "Tried: ${packages[*]}"
+
+# From a bare Debian with these packages to a job done, with the package of each language for clients.
+for language in python javascript go; do
+    "$top/clients/two_minutes/run.sh" "$language" || (($? == 77))
+done

@@ -46,6 +46,7 @@ strace           command  strace
 mandoc           command  mandoc
 g++              command  c++
 pkgconf          command  pkg-config
+debootstrap      command  debootstrap
 dpkg-dev         command  dpkg-buildpackage
 debhelper        command  dh
 lintian          command  lintian
