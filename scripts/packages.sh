@@ -44,6 +44,9 @@ valgrind         command  valgrind
 spin             command  spin
 strace           command  strace
 mandoc           command  mandoc
+python3-sphinx   file     /usr/lib/python3/dist-packages/sphinx/__init__.py
+python3-myst-parser  file  /usr/lib/python3/dist-packages/myst_parser/__init__.py
+python3-sphinx-rtd-theme  file  /usr/lib/python3/dist-packages/sphinx_rtd_theme/__init__.py
 g++              command  c++
 pkgconf          command  pkg-config
 debootstrap      command  debootstrap
