@@ -329,8 +329,8 @@ class OtherServers(WorkTest):
         def serve(connection):
             while received := connection.recv(4096):
                 if b"RESERVE" in received:
-                    connection.sendall(answers[len(asked)])
-                    asked.append(received)
+                    asked.append(received)  # before the answer, which may end the worker and the test
+                    connection.sendall(answers[len(asked) - 1])
         worker = self.until_empty("t", "--server", Stranger(self, serve).address, "--exec", "true")
         self.assertEqual(len(asked), 3)
         self.assertEqual(worker.errors().count("not every partition could be asked"), 1, worker.errors())
