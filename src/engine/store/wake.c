@@ -183,8 +183,8 @@ bool elapse__store_pass_on_but_commit(struct elapse_queue *store)
 
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
     set_alarms(store);
-    bool wakes_commit = lane->asleep && store->engine.last_position != store->seen_position &&
-                        is_urgent(store);
+    bool wakes_commit =
+        lane->asleep && store->engine.last_position != store->seen_position && is_urgent(store);
     if (wakes_commit)
         lane->asleep = false;
     wake_sleepers(store);

@@ -438,13 +438,15 @@ void elapse__loop_with_core(struct elapse__loop *loop,
 
 /* ---- what wakes the loop ---- */
 
+/* Wakes the loop. With EV_ET each news wakes it once, and nothing has to be read: a system call
+ * less for each put of a lonely client. */
 static void on_news(evutil_socket_t descriptor, short what, void *argument)
 {
     struct elapse__loop *loop = argument;
 
     (void)descriptor;
-    (void)what;
-    elapse_queue_quiet(loop->store);
+    if ((what & EV_ET) == 0)
+        elapse_queue_quiet(loop->store);
 }
 
 static void on_due(struct elapse__loop *loop, enum elapse__store_alarm alarm)
@@ -490,15 +492,17 @@ static void on_read(evutil_socket_t descriptor, short what, void *argument)
 
 bool elapse__loop_open(struct elapse__loop *loop)
 {
+    bool has_edges = (event_base_get_features(loop->peers.base) & EV_FEATURE_ET) != 0;
     const struct {
         int descriptor;
         event_callback_fn call;
+        short edge;
     } watched[] = {
-        {elapse_queue_descriptor(loop->store), on_news},
-        {elapse__body_reader_descriptor(loop->reader), on_read},
-        {loop->alarm.descriptor, on_alarm},
-        {elapse__store_due(loop->store, ELAPSE__STORE_ALARM_BOOT), on_due_by_boot},
-        {elapse__store_due(loop->store, ELAPSE__STORE_ALARM_WALL), on_due_by_wall},
+        {elapse_queue_descriptor(loop->store), on_news, has_edges ? EV_ET : 0},
+        {elapse__body_reader_descriptor(loop->reader), on_read, 0},
+        {loop->alarm.descriptor, on_alarm, 0},
+        {elapse__store_due(loop->store, ELAPSE__STORE_ALARM_BOOT), on_due_by_boot, 0},
+        {elapse__store_due(loop->store, ELAPSE__STORE_ALARM_WALL), on_due_by_wall, 0},
     };
 
     ELAPSE__ASSERT(loop->batch == NULL);
@@ -512,7 +516,8 @@ bool elapse__loop_open(struct elapse__loop *loop)
         if (watched[i].descriptor == ELAPSE__OS_NO_DESCRIPTOR)
             continue;
         loop->watched[i] = elapse__loop_event(loop->peers.base, watched[i].descriptor,
-                                              EV_READ | EV_PERSIST, NULL, watched[i].call, loop);
+                                              (short)(EV_READ | EV_PERSIST | watched[i].edge), NULL,
+                                              watched[i].call, loop);
         if (loop->watched[i] == NULL)
             return false;
     }
