@@ -93,4 +93,8 @@ expect late_ticks_max 0
 
 echo
 echo "OK: 900000 stopped, 100000 fired, none early, none late, none lost."
+echo "Most of the time per operation is the judging: each timer is compared with a record of its own. What the"
+echo "wheel takes, some nanoseconds a call, ./dev bench measures alone."
 echo "Picture: $plot"
+echo
+echo "Next: ./dev serve --data orders --http 127.0.0.1:11380"
