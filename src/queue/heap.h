@@ -57,19 +57,29 @@ void elapse__queue_heap_push_item(struct elapse__queue_heap *heap, void *owner,
 void elapse__queue_heap_remove_at(struct elapse__queue_heap *heap, void *owner,
                                   elapse__queue_heap_moved *moved, uint32_t place);
 
+enum { ELAPSE__QUEUE_HEAP_CHUNK_BITS = 8 }; /* a chunk has 2^8 items, which take 4 KiB */
+
+/* Returns the item at a place of the heap, or of the room behind it. */
+static inline struct elapse__queue_heap_item *
+elapse__queue_heap_slot(const struct elapse__queue_heap *heap, uint32_t place)
+{
+    return elapse__queue_chunks_at_shape(&heap->items, place, ELAPSE__QUEUE_HEAP_CHUNK_BITS,
+                                         sizeof(struct elapse__queue_heap_item));
+}
+
 /* Returns the first item. Requires that the heap is not empty. */
 static inline const struct elapse__queue_heap_item *
 elapse__queue_heap_first(const struct elapse__queue_heap *heap)
 {
     ELAPSE__ASSERT_THAT(heap->count, >, 0);
-    return elapse__queue_chunks_at(&heap->items, 0);
+    return elapse__queue_heap_slot(heap, 0);
 }
 
 static inline const struct elapse__queue_heap_item *
 elapse__queue_heap_at(const struct elapse__queue_heap *heap, uint32_t place)
 {
     ELAPSE__ASSERT_THAT(place, <, heap->count);
-    return elapse__queue_chunks_at(&heap->items, place);
+    return elapse__queue_heap_slot(heap, place);
 }
 
 /* Returns whether `one` leaves the heap before `other`. */

@@ -25,7 +25,7 @@ void elapse__queue_index_free(struct elapse__queue_index *index,
 
 static uint32_t *head_at(const struct elapse__queue_index *index, uint32_t bucket)
 {
-    return elapse__queue_chunks_at(&index->heads, bucket);
+    return elapse__queue_chunks_at_shape(&index->heads, bucket, HEADS_BITS, sizeof(uint32_t));
 }
 
 static uint32_t bucket_of(const struct elapse__queue_index *index, uint64_t hash)

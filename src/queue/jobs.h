@@ -59,7 +59,8 @@ struct elapse__queue_entry *elapse__queue_entry_find(const struct elapse__queue_
 static inline struct elapse__queue_block *
 elapse__queue_block_of(const struct elapse__queue_jobs *jobs, uint32_t number)
 {
-    return elapse__queue_chunks_at(&jobs->blocks, number >> ELAPSE__QUEUE_BLOCK_BITS);
+    return elapse__queue_chunks_at_shape(&jobs->blocks, number >> ELAPSE__QUEUE_BLOCK_BITS, 0,
+                                         sizeof(struct elapse__queue_block));
 }
 
 static inline struct elapse__queue_entry *
