@@ -116,10 +116,10 @@ def measure(name, what, count, arguments):
 
 
 def fsync_ms(directory):
-    """How long it takes to have 200 bytes more on the disk: the median of 200."""
+    """How long it takes to have 200 bytes more on the disk: the median of 50."""
     times = []
     with tempfile.TemporaryFile(dir=directory) as file:
-        for _ in range(200):
+        for _ in range(50):
             begun = time.perf_counter()
             file.write(b"x" * 200)
             file.flush()
@@ -170,8 +170,8 @@ def main():
         for name in names:
             for what in MEASURES:
                 rates.setdefault((name, what), []).append(measure(name, what, counts[what], arguments))
-                print(f"round {number + 1}: {name}, {what}: {rates[name, what][-1]:,.0f}/s, load {os.getloadavg()[0]:.1f}",
-                      file=sys.stderr)
+                print(f"round {number + 1}: {name}, {what}: {rates[name, what][-1]:,.0f}/s, load {os.getloadavg()[0]:.1f}, "
+                      f"one fdatasync behind it: {fsync_ms(arguments.directory):.2f} ms", file=sys.stderr)
     print(f"load behind: {os.getloadavg()[0]:.1f}; one fdatasync: {fsync_ms(arguments.directory):.2f} ms", file=sys.stderr)
     print(table(rates, arguments.rounds))
 
