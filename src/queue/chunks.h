@@ -73,6 +73,7 @@ static inline void *elapse__queue_chunks_at_shape(const struct elapse__queue_chu
     ELAPSE__ASSERT_THAT(item_bytes, ==, chunks->item_bytes);
     ELAPSE__ASSERT_THAT(item >> bits, <, chunks->count);
     unsigned char *chunk = chunks->directory[item >> bits];
+    ELAPSE__ASSERT(chunk != NULL);
     uint32_t mask = ((uint32_t)1 << bits) - 1;
     return chunk + (size_t)(item & mask) * item_bytes;
 }
