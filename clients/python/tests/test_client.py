@@ -3,6 +3,8 @@
 import asyncio
 import dataclasses
 import datetime
+import importlib
+import importlib.util
 import inspect
 import socket
 import threading
@@ -34,6 +36,10 @@ class Texts(unittest.TestCase):
         for wrong in ("30", "", "m", "5 m", "1x"):
             with self.assertRaises(ValueError):
                 _texts.seconds(wrong)
+        for read in (_texts.duration, _texts.seconds):
+            for wrong in ("3 s", " 3s", "3s\n"):
+                with self.assertRaisesRegex(ValueError, "has no space"):
+                    read(wrong)
         with self.assertRaises(ValueError):
             _texts.duration(datetime.timedelta(seconds=-1))
 
@@ -46,7 +52,7 @@ class Texts(unittest.TestCase):
             _texts.moment(datetime.datetime(2100, 1, 1))
 
     def test_names_that_are_no_utf8_survive(self):
-        self.assertEqual(_texts.name(_texts.read_name(b"\xff\x00a")), b"\xff\x00a")
+        self.assertEqual(_texts.name(_texts.read_name(b"\xff\x00a"), "key"), b"\xff\x00a")
 
     def test_options_are_checked(self):
         for wrong in ({"delay": "5s"}, {"in_": "5s", "at": datetime.datetime.now(UTC)}, {"in_": 5}):
@@ -89,6 +95,60 @@ class Trying(unittest.TestCase):
             other = getattr(elapse.AsyncClient, name)
             self.assertEqual(list(inspect.signature(method).parameters), list(inspect.signature(other).parameters))
             self.assertIsNotNone(method.__doc__ or name.startswith("_") or None, name)
+
+
+#: Calls with a name that is neither a text nor bytes, each with the word that names the argument.
+NUMBERS_AS_NAMES = [
+    ("key", "put", ("t", "b"), {"key": 4711}), ("tag", "put", ("t", "b"), {"tag": 4711}),
+    ("group", "put", ("t", "b"), {"group": 4711}), ("token", "put", ("t", "b"), {"token": 4711}),
+    ("cron", "put", ("t", "b"), {"cron": 4711}), ("zone", "put", ("t", "b"), {"cron": "* * * * *", "zone": 4711}),
+    ("tube", "put", (4711, "b"), {}), ("key", "gather", ("t", "b", [elapse.put("t", "b")]), {"timeout": "1h", "key": 4711}),
+    ("key", "cancel", ("t", 4711), {}), ("tube", "cancel", (4711, "k"), {}), ("key", "cancel_many", ("t", ["k", 4711]), {}),
+    ("tube", "cancel_all", (4711,), {}), ("tag", "cancel_all", ("t",), {"tag": 4711}),
+    ("key", "reschedule", ("t", 4711), {"in_": "1h"}), ("tube", "reschedule", (4711, "k"), {"in_": "1h"}),
+    ("key", "arrive", ("t", 4711), {}), ("tube", "arrive", (4711, "k"), {}), ("token", "arrive", ("t", "k"), {"token": 4711}),
+    ("tube", "kick", (4711,), {}), ("tube", "pause", (4711, "1h"), {}), ("tube", "limit", (4711,), {}),
+    ("tube", "limits", (4711,), {}), ("key", "lookup", ("t", 4711), {}), ("tube", "lookup", (4711, "k"), {}),
+    ("tube", "list", (4711,), {}), ("tag", "list", ("t",), {"tag": 4711}), ("tube", "stats", (4711,), {}),
+    ("tube", "groups", (4711,), {}), ("tube", "reserve", (4711,), {}),
+]
+
+
+class Names(unittest.TestCase):
+    def test_a_number_is_no_name_and_nothing_is_sent(self):
+        client = elapse.Client("127.0.0.1:1", deadline="100ms")  # what is sent there is an UnreachableError
+        self.addCleanup(client.close)
+        for what, call, arguments, options in NUMBERS_AS_NAMES:
+            with self.subTest(call=call, what=what), \
+                    self.assertRaisesRegex(TypeError, f"^a {what} is a text or bytes, and not 4711$"):
+                result = getattr(client, call)(*arguments, **options)
+                if call in ("list", "groups"):
+                    next(result)
+
+    def test_nor_is_it_one_for_asyncio(self):
+        async def run():
+            async with elapse.AsyncClient("127.0.0.1:1", deadline="100ms") as client:
+                for what, call, arguments, options in NUMBERS_AS_NAMES:
+                    with self.subTest(call=call, what=what), \
+                            self.assertRaisesRegex(TypeError, f"^a {what} is a text or bytes, and not 4711$"):
+                        result = getattr(client, call)(*arguments, **options)
+                        await (result.__anext__() if call in ("list", "groups") else result)
+
+        asyncio.run(run())
+
+    def test_nor_is_it_one_for_the_inbox(self):
+        if importlib.util.find_spec("django") is None:
+            self.skipTest("python3-django is not installed")
+        _inbox = importlib.import_module("elapse.django._inbox")
+        for what in ("key", "tag", "token"):
+            with self.assertRaisesRegex(TypeError, f"^a {what} is a text or bytes, and not 4711$"):
+                _inbox.put("main", "t", "b", {what: 4711})
+        with self.assertRaisesRegex(TypeError, "^a key is a text or bytes, and not 4711$"):
+            _inbox.cancel("main", "t", 4711)
+        self.assertEqual(_inbox.cancel("main", "t", b"k")[1], ["t", "k", "main"])
+
+    def test_bytes_are_a_name(self):
+        self.assertEqual(elapse.cancel("t", b"\x00").arguments, elapse.cancel(bytearray(b"t"), memoryview(b"\x00")).arguments)
 
 
 class Commands(unittest.TestCase):

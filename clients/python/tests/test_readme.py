@@ -2,20 +2,29 @@
 
 import io
 import contextlib
+import logging
 import re
 import shutil
 import subprocess
 import unittest
+import unittest.mock
 
 import support
 
 support.need(("redis", "python3-redis"))
 
+import elapse  # noqa: E402
 from elapse import testing  # noqa: E402
 
 README = (support.PACKAGE / "README.md").read_text()
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", README, re.M | re.S)
 HERE = "127.0.0.1:11300"
+
+
+def replaced(block, texts):
+    for old, new in texts.items():
+        block = block.replace(old, new)
+    return block
 
 
 class Readme(unittest.TestCase):
@@ -37,6 +46,42 @@ class Readme(unittest.TestCase):
             self.run_block("def checkout", 'server.advance("44m")\nworker.run(until_idle=True)\nprint("-")\n'
                            'server.advance("1m")\nworker.run(until_idle=True)\n'),
             "-\norder 4712 is cancelled: it was not paid\n")
+
+    def test_the_order_shows_itself(self):
+        for words in ('write `in_="3s"` in `checkout`, `in_="4s"` in `reschedule`', "`worker.run()` as the last line"):
+            self.assertIn(words, README)
+        sooner = {'key=order, in_="30m"': 'key=order, in_="3s"', '"4712", in_="45m"': '"4712", in_="4s"'}
+        with unittest.mock.patch.dict(globals(), BLOCKS=[replaced(block, sooner) for block in BLOCKS]):
+            self.assertEqual(
+                self.run_block("def checkout", 'server.advance("3s")\nworker.run(until_idle=True)\nprint("-")\n'
+                               'server.advance("1s")\nworker.run(until_idle=True)\n'),
+                "-\norder 4712 is cancelled: it was not paid\n")
+
+    def test_failures_are_seen_and_kicked(self):
+        self.assertIn('`logging.getLogger("elapse").setLevel("CRITICAL")` turns it off', README)
+        level = logging.getLogger("elapse").level
+        self.addCleanup(logging.getLogger("elapse").setLevel, level)
+        for turned_off in (False, True):
+            said = io.StringIO()
+            if turned_off:
+                logging.getLogger("elapse").setLevel("CRITICAL")
+            with testing.Server() as server, contextlib.redirect_stderr(said):
+                client = server.client()
+                put = client.put("steps", "x", attempts=1)
+                worker = elapse.Worker(client)
+
+                @worker.handler("steps")
+                def broken(job):
+                    raise ValueError("no route to host")
+
+                worker.run(until_idle=True)
+                self.assertEqual([job.error for job in client.list("steps", state="buried")], ["ValueError: no route to host"])
+                self.assertEqual(client.kick("steps"), 1)
+                self.assertEqual(client.lookup_id(put.id).state, "ready")
+                defaults = client.lookup_id(client.put("steps", "y").id).fields
+                self.assertEqual([defaults[name] for name in ("attempts_max", "backoff_min", "backoff_max")], [20, 1000, 600_000])
+            self.assertEqual(f"job {put.id} of steps failed: ValueError: no route to host\n" in said.getvalue(), not turned_off)
+            self.assertEqual(said.getvalue() == "", turned_off)
 
     def test_when(self):
         said = self.run_block("zone=")

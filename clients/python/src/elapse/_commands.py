@@ -215,15 +215,15 @@ def put(tube: Name, body: Any, options: PutOptions, headers: Mapping[str, str] |
     wrong = set(options) - set(PutOptions.__annotations__)
     if wrong:
         raise TypeError(f"put has no option {sorted(wrong)[0]!r}")
-    arguments: list[bytes] = [b"PUT", _texts.name(tube), _texts.body(body, options.get("codec") or JSON)]
+    arguments: list[bytes] = [b"PUT", _texts.name(tube, "tube"), _texts.body(body, options.get("codec") or JSON)]
     arguments += _when(options.get("in_"), options.get("at"))
     for word, value in ((b"EVERY", options.get("every")), (b"TTR", options.get("ttr")), (b"EXPIRE", options.get("expire"))):
         if value is not None:
             arguments += (word, _texts.duration(value))
-    for word, text in ((b"CRON", options.get("cron")), (b"ZONE", options.get("zone")), (b"KEY", options.get("key")), (b"TAG", options.get("tag")),
-                       (b"GROUP", options.get("group"))):
+    for what in ("cron", "zone", "key", "tag", "group"):
+        text: Name | None = options.get(what)  # type: ignore[assignment]
         if text is not None:
-            arguments += (word, _texts.name(text))
+            arguments += (what.upper().encode(), _texts.name(text, what))
     if_key, debounce_max = options.get("if_key"), options.get("debounce_max")
     if if_key is not None:
         arguments += (b"IFKEY", if_key.upper().encode())
@@ -236,7 +236,7 @@ def put(tube: Name, body: Any, options: PutOptions, headers: Mapping[str, str] |
     if backoff is not None:
         arguments += (b"BACKOFF", _texts.duration(backoff[0]), _texts.duration(backoff[1]))
     if token is not None:
-        arguments += (b"TOKEN", _texts.name(token))
+        arguments += (b"TOKEN", _texts.name(token, "token"))
     if token_for is not None:
         arguments += (b"FOR", _texts.duration(token_for))
     merged: dict[str, str] = dict(headers or {})
@@ -271,7 +271,7 @@ def cancel(tube: Name, *keys: Name) -> Command[list[str]]:
     if not keys:
         raise TypeError("cancel needs a key")
     # A `gone` of a second try may be the work of the first one.
-    return Command((b"CANCEL", _texts.name(tube), *map(_texts.name, keys)), _words, again=True,
+    return Command((b"CANCEL", _texts.name(tube, "tube"), *(_texts.name(key, "key") for key in keys)), _words, again=True,
                    doubtful=lambda words: "gone" in words)
 
 
@@ -283,7 +283,7 @@ def cancel_id(*ids: int) -> Command[list[str]]:
 
 def cancel_all(tube: Name, state: State | None, tag: Name | None) -> Command[dict[str, int]]:
     """CANCELALL."""
-    return Command((b"CANCELALL", _texts.name(tube), *_filter(state, tag)), read_map, again=False)
+    return Command((b"CANCELALL", _texts.name(tube, "tube"), *_filter(state, tag)), read_map, again=False)
 
 
 def reschedule(tube: Name, key: Name, in_: Duration | None, at: datetime.datetime | None) -> Command[str]:
@@ -291,7 +291,7 @@ def reschedule(tube: Name, key: Name, in_: Duration | None, at: datetime.datetim
     when = _when(in_, at)
     if not when:
         raise TypeError("reschedule needs in_ or at")
-    return Command((b"RESCHEDULE", _texts.name(tube), _texts.name(key), *when), _word, again=True)
+    return Command((b"RESCHEDULE", _texts.name(tube, "tube"), _texts.name(key, "key"), *when), _word, again=True)
 
 
 def reschedule_id(number: int, in_: Duration | None, at: datetime.datetime | None) -> Command[str]:
@@ -309,8 +309,8 @@ def _missing(reply: Any) -> int | None:
 
 def arrive(tube: Name, key: Name, n: int, token: Name | None) -> Command[int | None]:
     """ARRIVE."""
-    named = () if token is None else (b"TOKEN", _texts.name(token))
-    return Command((b"ARRIVE", _texts.name(tube), _texts.name(key), b"%d" % n, *named), _missing, again=token is not None)
+    named = () if token is None else (b"TOKEN", _texts.name(token, "token"))
+    return Command((b"ARRIVE", _texts.name(tube, "tube"), _texts.name(key, "key"), b"%d" % n, *named), _missing, again=token is not None)
 
 
 #: The headers of a piece say where it arrives when it is done. The packages of all languages know them.
@@ -338,15 +338,16 @@ def gather(tube: Name, body: Any, pieces: Sequence[Command[PutResult]], timeout:
     for name in ("await_", "in_", "at", "every", "cron", "zone", "if_key", "debounce_max"):
         if name in options:
             raise TypeError(f"a gather has no option {name!r}")
-    key = _texts.name(options.get("key") or new_token())
+    given = options.get("key")
+    key = _texts.name(new_token() if given is None else given, "key")
     whole: PutOptions = {**options, "key": key, "await_": len(pieces), "in_": timeout, "if_key": "fail"}  # type: ignore[misc]
-    where = {GATHER_TUBE: _texts.read_name(_texts.name(tube)) or "", GATHER_KEY: _texts.read_name(key) or ""}
+    where = {GATHER_TUBE: _texts.read_name(_texts.name(tube, "tube")) or "", GATHER_KEY: _texts.read_name(key) or ""}
     return [put(tube, body, whole, headers), *(_piece(one, where) for one in pieces)]
 
 
 def kick(tube: Name, count: int) -> Command[int]:
     """KICK."""
-    return Command((b"KICK", _texts.name(tube), b"%d" % count), _number, again=False)
+    return Command((b"KICK", _texts.name(tube, "tube"), b"%d" % count), _number, again=False)
 
 
 def kick_id(number: int) -> Command[str]:
@@ -356,7 +357,7 @@ def kick_id(number: int) -> Command[str]:
 
 def pause(tube: Name, length: Duration) -> Command[str]:
     """PAUSE."""
-    return Command((b"PAUSE", _texts.name(tube), _texts.duration(length)), _word, again=True)
+    return Command((b"PAUSE", _texts.name(tube, "tube"), _texts.duration(length)), _word, again=True)
 
 
 class Limits(TypedDict, total=False):
@@ -395,7 +396,7 @@ def limit(tube: Name, limits_of: Limits) -> Command[str]:
     for name, count in counts.items():
         if name not in ("rate", "burst", "group_rate", "group_burst", "group_order", "buried_age") and count is not None:
             settings += (name.replace("_", "").upper().encode(), b"%d" % count)
-    return Command((b"LIMIT", _texts.name(tube), *(settings or (b"NONE",))), _word, again=True)
+    return Command((b"LIMIT", _texts.name(tube, "tube"), *(settings or (b"NONE",))), _word, again=True)
 
 
 def limits(tube: Name) -> Command[dict[str, int]]:
@@ -403,7 +404,7 @@ def limits(tube: Name) -> Command[dict[str, int]]:
     def read(reply: Any) -> dict[str, int]:
         return {name: value for name, value in read_map(reply).items() if value is not None}
 
-    return Command((b"LIMIT", _texts.name(tube)), read, again=True)
+    return Command((b"LIMIT", _texts.name(tube, "tube")), read, again=True)
 
 
 # ---- looks ----
@@ -411,7 +412,7 @@ def limits(tube: Name) -> Command[dict[str, int]]:
 
 def lookup(tube: Name, key: Name) -> Command[JobInfo | None]:
     """LOOKUP."""
-    return Command((b"LOOKUP", _texts.name(tube), _texts.name(key)), _found, again=True)
+    return Command((b"LOOKUP", _texts.name(tube, "tube"), _texts.name(key, "key")), _found, again=True)
 
 
 def lookup_id(number: int) -> Command[JobInfo | None]:
@@ -424,7 +425,7 @@ def _filter(state: State | None, tag: Name | None) -> tuple[bytes, ...]:
     if state is not None:
         found += (b"STATE", state.upper().encode())
     if tag is not None:
-        found += (b"TAG", _texts.name(tag))
+        found += (b"TAG", _texts.name(tag, "tag"))
     return found
 
 
@@ -436,12 +437,12 @@ def list_jobs(tube: Name, state: State | None, tag: Name | None, cursor: bytes) 
         return following, [_job_info(job) for job in jobs]
 
     places = (b"CURSOR", cursor) if cursor != b"0" else ()
-    return Command((b"LIST", _texts.name(tube), *_filter(state, tag), *places, b"KEYS"), read, again=True)
+    return Command((b"LIST", _texts.name(tube, "tube"), *_filter(state, tag), *places, b"KEYS"), read, again=True)
 
 
 def stats(tube: Name | None) -> Command[dict[str, Any]]:
     """STATS."""
-    return Command((b"STATS",) if tube is None else (b"STATS", _texts.name(tube)), read_map, again=True)
+    return Command((b"STATS",) if tube is None else (b"STATS", _texts.name(tube, "tube")), read_map, again=True)
 
 
 def tubes(cursor: bytes) -> Command[tuple[bytes, list[str]]]:
@@ -469,7 +470,7 @@ def groups(tube: Name, held: bool, cursor: bytes) -> Command[tuple[bytes, list[G
         return following, [group_of(one) for one in found]
 
     words = ((b"HELD",) if held else ()) + ((b"CURSOR", cursor) if cursor != b"0" else ())
-    return Command((b"GROUPS", _texts.name(tube), *words), read, again=True)
+    return Command((b"GROUPS", _texts.name(tube, "tube"), *words), read, again=True)
 
 
 # ---- transactions ----
@@ -506,7 +507,7 @@ def transaction(parts: Sequence[Command[Any]], leases: Sequence[tuple[int, bytes
 def reserve(tubes_of: Sequence[Name], count: int, wait: Duration | None) -> Command[list[list[Any]]]:
     """RESERVE with DETAILS. Not sent again by itself: what was handed out and lost comes back alone."""
     options = {b"COUNT", b"WAIT", b"DETAILS", b"HOLDER"}
-    names = sorted((_texts.name(tube) for tube in tubes_of), key=lambda tube: tube.upper() not in options)
+    names = sorted((_texts.name(tube, "tube") for tube in tubes_of), key=lambda tube: tube.upper() not in options)
     if len(names) > 1 and names[1].upper() in options:
         raise ValueError(f"one RESERVE takes one of the tubes {names[0]!r} and {names[1]!r}")
     waiting = () if wait is None else (b"WAIT", _texts.duration(wait))

@@ -19,9 +19,15 @@ _MILLISECOND = datetime.timedelta(milliseconds=1)
 _UNITS = {"w": 604800.0, "d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 
 
+def _refuse_space(value: str) -> None:
+    if any(letter.isspace() for letter in value):
+        raise ValueError(f"a duration has no space, such as '3s': {value!r}")
+
+
 def duration(value: Duration) -> bytes:
     """A duration as the server reads it."""
     if isinstance(value, str):
+        _refuse_space(value)
         return value.encode()
     if not isinstance(value, datetime.timedelta):
         raise TypeError(f"a duration is a timedelta, or a text such as '30m', and not {value!r}")
@@ -36,6 +42,7 @@ def seconds(value: Duration) -> float:
         return value.total_seconds()
     if not isinstance(value, str):
         raise TypeError(f"a duration is a timedelta, or a text such as '30m', and not {value!r}")
+    _refuse_space(value)
     total, number, unit = 0.0, "", ""
     for letter in value + "0":
         if letter.isdigit() or letter == ".":
@@ -59,9 +66,14 @@ def moment(value: datetime.datetime) -> bytes:
     return b"%d" % max(0, -((_EPOCH - value) // _MILLISECOND))
 
 
-def name(value: Name) -> bytes:
-    """The bytes of a name."""
-    return value.encode("utf-8", "surrogateescape") if isinstance(value, str) else bytes(value)
+def name(value: Name, what: str) -> bytes:
+    """The bytes of a name. `what` says in an error what the name is of. A number is refused, because `bytes`
+    would make so many zero bytes of it."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogateescape")
+    if not isinstance(value, (bytes, bytearray, memoryview)):
+        raise TypeError(f"a {what} is a text or bytes, and not {value!r}")
+    return bytes(value)
 
 
 def read_name(value: bytes | None) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+from collections.abc import Callable
 from typing import Any
 
 from .. import _texts, tracing
@@ -14,8 +15,12 @@ from .._texts import Duration, Name
 _OPTIONS: dict[str, tuple[str, Any]] = {}
 
 
-def _text(value: Name) -> str:
-    return value if isinstance(value, str) else bytes(value).decode()
+def _text(value: Name, what: str) -> str:
+    return value if isinstance(value, str) else _texts.name(value, what).decode()
+
+
+def _text_of(what: str) -> Callable[[Name], str]:
+    return lambda value: _text(value, what)
 
 
 def _interval(value: Duration) -> datetime.timedelta:
@@ -29,9 +34,9 @@ def _moment(value: datetime.datetime) -> datetime.datetime:
 
 for _name, _column, _write in (
         ("in_", "delay", _interval), ("at", "at", _moment), ("every", "every", _interval), ("cron", "cron", str), ("zone", "zone", str),
-        ("key", "key", _text), ("tag", "tag", _text), ("if_key", "ifkey", str), ("debounce_max", "max", _interval),
+        ("key", "key", _text_of("key")), ("tag", "tag", _text_of("tag")), ("if_key", "ifkey", str), ("debounce_max", "max", _interval),
         ("priority", "priority", int), ("ttr", "ttr", _interval), ("expire", "expire", _interval), ("attempts", "retry", int),
-        ("token", "token", _text), ("await_", "await", int)):
+        ("token", "token", _text_of("token")), ("await_", "await", int)):
     _OPTIONS[_name] = (_column, _write)
 
 
@@ -42,7 +47,7 @@ def _call(function: str, arguments: dict[str, Any]) -> tuple[str, list[Any]]:
 
 def put(queue: str, tube: Name, body: Any, options: PutOptions) -> tuple[str, list[Any]]:
     """The statement of a put, and its values."""
-    arguments: dict[str, Any] = {"tube": _text(tube), "body": _texts.body(body, options.get("codec") or JSON), "queue": queue}
+    arguments: dict[str, Any] = {"tube": _text(tube, "tube"), "body": _texts.body(body, options.get("codec") or JSON), "queue": queue}
     headers = {**tracing.headers(), **(options.get("headers") or {})}
     if headers:
         arguments["headers"] = json.dumps(headers, separators=(",", ":"))
@@ -62,4 +67,4 @@ def put(queue: str, tube: Name, body: Any, options: PutOptions) -> tuple[str, li
 
 def cancel(queue: str, tube: Name, key: Name) -> tuple[str, list[Any]]:
     """The statement of a cancel, and its values."""
-    return _call("cancel", {"tube": _text(tube), "key": _text(key), "queue": queue})
+    return _call("cancel", {"tube": _text(tube, "tube"), "key": _text(key, "key"), "queue": queue})
