@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# run_tests.sh PROGRAM short|programs|cluster|TEST...: makes the package, unpacks it beside each version of node-redis, and
-# runs these tests against servers of PROGRAM, with the newest node-redis and with version 4. `short` are those of
+# run_tests.sh PROGRAM short|programs|cluster|[four] TEST...: makes the package, unpacks it beside node-redis, and runs
+# these tests against servers of PROGRAM, with the newest node-redis or, by `four`, with version 4. `short` are those of
 # the calls and of workers, `programs` those that start many processes, such as the blocks of README.md, and `cluster`
 # the one that ../in_cluster.py starts a cluster for; all three with the newest alone. Exits with 77 if the modules of npm cannot be had.
 set -euo pipefail
@@ -38,8 +38,11 @@ case $1 in
     cluster)
         run newest cluster.test.mjs
         ;;
+    four)
+        shift
+        run four "$@"
+        ;;
     *)
         run newest "$@"
-        run four "$@"
         ;;
 esac
