@@ -349,8 +349,9 @@ end
 $$;
 
 -- Wakes the owner of a partition when this transaction commits, if the owner sleeps. While rows come,
--- the owner polls anyway and holds an advisory lock, which only says so (elapse.inbox_rows). Then no
--- transaction pays for a notification: those of one database commit one after the other.
+-- and for a second afterwards, the owner polls anyway and holds an advisory lock, which only says so
+-- (elapse.inbox_rows). Then no transaction pays for a notification: those that notify commit one after
+-- the other, each with its wait for a standby.
 --
 -- PostgreSQL cannot prepare a transaction that has notified. A program that uses PREPARE TRANSACTION sets
 -- elapse.notify to off, and then its rows wait for the next poll.
@@ -361,8 +362,12 @@ as $$
 declare
     channel text := elapse.inbox_channel(queue_name, part_number);
 begin
-    if coalesce(current_setting('elapse.notify', true), '') <> 'off'
-        and pg_try_advisory_xact_lock_shared(hashtextextended(channel, 0)) then
+    if coalesce(current_setting('elapse.notify', true), '') = 'off' then
+        return;
+    end if;
+    -- Only a look: a lock until the commit would be in the owner's way as long as anybody calls.
+    if pg_try_advisory_lock_shared(hashtextextended(channel, 0)) then
+        perform pg_advisory_unlock_shared(hashtextextended(channel, 0));
         perform pg_notify(channel, '');
     end if;
 end
@@ -745,8 +750,7 @@ $$;
 -- bodies have `bytes_max` bytes. It locks no row.
 --
 -- While rows come, the session holds an advisory lock, which says that its owner polls (elapse.inbox_tell).
--- The first poll without rows gives it up. A shared lock of an open transaction may be in its way: then
--- the owner is notified as if it slept.
+-- It gives the lock up when no row has come for a second.
 --
 -- The delay of a row began when the function was called, and counts by one clock alone, that of
 -- this server: `age_ms` is how much of it has passed.
@@ -778,7 +782,8 @@ as $$
 #variable_conflict use_column
 declare
     present timestamptz := clock_timestamp();
-    is_awake boolean := coalesce(current_setting('elapse.inbox_is_awake', true), '') = 'on';
+    awake_since text := coalesce(current_setting('elapse.inbox_awake_since', true), '');
+    is_awake boolean := awake_since <> '';
 begin
     return query
     with counted as (
@@ -806,11 +811,12 @@ begin
     if found then
         if not is_awake and pg_try_advisory_lock(
                 hashtextextended(elapse.inbox_channel(queue_name, part_number), 0)) then
-            perform set_config('elapse.inbox_is_awake', 'on', false);
+            is_awake := true;
         end if;
-    elsif is_awake then
+        perform set_config('elapse.inbox_awake_since', case when is_awake then present::text else '' end, false);
+    elsif is_awake and present > awake_since::timestamptz + interval '1 second' then
         perform pg_advisory_unlock_all(); -- a poll that was cancelled may have taken the lock, too
-        perform set_config('elapse.inbox_is_awake', 'off', false);
+        perform set_config('elapse.inbox_awake_since', '', false);
     end if;
 end
 $$;

@@ -133,12 +133,14 @@ static void poll_again_later(struct elapse__inbox *inbox, uint64_t now_ms)
 }
 
 /* Returns the pause after a poll without rows. */
-static uint64_t quiet_ms(struct elapse__inbox *inbox, uint64_t now_ms)
+static uint64_t empty_pause_ms(struct elapse__inbox *inbox, uint64_t now_ms)
 {
     ELAPSE__ASSERT_THAT(now_ms, >=, inbox->row_ms);
-    inbox->interval_ms = least(2 * inbox->interval_ms,
-                               inbox->tells ? ELAPSE__INBOX_TOLD_MS : ELAPSE__INBOX_QUIET_MS);
-    if (!inbox->tells && now_ms - inbox->row_ms >= ELAPSE__INBOX_IDLE_AFTER_MS)
+    uint64_t quiet_ms = now_ms - inbox->row_ms;
+    bool sleeps = inbox->tells && quiet_ms >= ELAPSE__INBOX_AWAKE_MS;
+    inbox->interval_ms =
+        least(2 * inbox->interval_ms, sleeps ? ELAPSE__INBOX_TOLD_MS : ELAPSE__INBOX_QUIET_MS);
+    if (!inbox->tells && quiet_ms >= ELAPSE__INBOX_IDLE_AFTER_MS)
         return ELAPSE__INBOX_IDLE_MS;
     return inbox->interval_ms;
 }
@@ -170,7 +172,7 @@ static void poll_as_usual(struct elapse__inbox *inbox, uint64_t now_ms, size_t c
     uint64_t pause_ms = ELAPSE__INBOX_BUSY_MS;
     inbox->retry_ms = ELAPSE__INBOX_RETRY_MS;
     if (count == 0) {
-        pause_ms = quiet_ms(inbox, now_ms);
+        pause_ms = empty_pause_ms(inbox, now_ms);
     } else {
         inbox->interval_ms = ELAPSE__INBOX_BUSY_MS;
         inbox->row_ms = now_ms;

@@ -48,10 +48,11 @@
  * fifth of the time.
  *
  * The database can tell the owner that there are rows, when a transaction with calls commits. Then
- * a poll is due at once. Since the database has told the owner once, the pause doubles with each
- * poll that returns no row, up to ELAPSE__INBOX_TOLD_MS. The polls go on, because the database does
- * not tell everything: a transaction tells nothing if it has made its call while rows came. It
- * commits later, and its row waits no longer than about as long as the transaction took since then.
+ * a poll is due at once. An owner that was told once polls less and less when no row has come for
+ * ELAPSE__INBOX_AWAKE_MS: the pause doubles with each poll, up to ELAPSE__INBOX_TOLD_MS. The polls
+ * go on, because the database does not tell everything: a transaction tells nothing if it has made
+ * its call while rows came, or in the second afterwards. It commits later, and its row waits no
+ * longer than about as long as the transaction took since then.
  */
 #ifndef ELAPSE__CLUSTER_INBOX_INBOX_H
 #define ELAPSE__CLUSTER_INBOX_INBOX_H
@@ -67,7 +68,8 @@ enum {
     ELAPSE__INBOX_BYTES_MAX = 1 << 20, /* a poll ends with the row whose body reaches this sum */
     ELAPSE__INBOX_REASON_BYTES = 96,   /* for the reason of a refusal, with its terminating zero */
     ELAPSE__INBOX_BUSY_MS = 5,
-    ELAPSE__INBOX_QUIET_MS = 20,
+    ELAPSE__INBOX_QUIET_MS = 10,
+    ELAPSE__INBOX_AWAKE_MS = 1500, /* longer than the second of elapse.inbox_rows */
     ELAPSE__INBOX_IDLE_AFTER_MS = 10000,
     ELAPSE__INBOX_IDLE_MS = 100,
     ELAPSE__INBOX_TOLD_MS = 1000,

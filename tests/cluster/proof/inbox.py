@@ -110,13 +110,13 @@ def latency(it, host, options):
     workers.end()
 
 
-def statements(primary):
+def statements(primary, when):
     ask = "select xact_commit + xact_rollback from pg_stat_database where datname = current_database();\n"
     time.sleep(IDLE_S)
     before, start_s = int(primary.sql(ask)), time.monotonic()
     time.sleep(IDLE_S)
     count = int(primary.sql(ask)) - before - 1
-    print(f"statements at idle: {count / (time.monotonic() - start_s):.1f} a second", flush=True)
+    print(f"statements at idle, {when}: {count / (time.monotonic() - start_s):.1f} a second", flush=True)
 
 
 def application(primary, directory, seconds):
@@ -151,8 +151,9 @@ def main():
         primary.sql("create table measured (id bigserial primary key);\n")
         cluster.wait_until(lambda: primary.sql("select count(*) from elapse.inbox_queue;\n") == "1",
                            "the queue takes calls")
-        statements(primary)
+        statements(primary, "before the first call")
         latency(it, primary.host, options)
+        statements(primary, "after calls")
         application(primary, it.directory, options.seconds // 2)
     finally:
         remove(it)

@@ -77,6 +77,6 @@ mutant rows_that_wait_are_hurried src/cluster/inbox/inbox.c \
     '[-inbox->waits != ELAPSE__INBOX_WAITS_NOT || inbox->relief ||
                           inbox->retry_ms > ELAPSE__INBOX_RETRY_MS-]{+false+}'
 mutant a_database_that_tells_is_polled_as_often src/cluster/inbox/inbox.c \
-    '[-inbox->tells ? ELAPSE__INBOX_TOLD_MS : -]ELAPSE__INBOX_QUIET_MS'
+    '[-sleeps ? ELAPSE__INBOX_TOLD_MS : -]ELAPSE__INBOX_QUIET_MS'
 mutant the_next_owner_believes_what_another_was_told src/cluster/inbox/inbox.c \
     'inbox->relief = [-inbox->is_told = inbox->tells = -]false;'
