@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # build.sh [DIRECTORY]: makes the package, elapse-client-VERSION.tgz, in DIRECTORY, build/clients/javascript
-# unless it is given. Exits with 77 if the modules of npm cannot be had.
+# unless it is given, and prints its path. Exits with 77 if the modules of npm cannot be had.
+[ -n "${BASH_VERSION-}" ] || exec bash "$0" "$@" # as if called by sh
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 readonly here modules=$here/../../build/clients/javascript
@@ -13,4 +14,5 @@ ln -s ../newest/node_modules "$scratch/node_modules"
 mkdir -p "$output"
 cd "$scratch"
 node_modules/.bin/tsc
-npm pack --silent --ignore-scripts --pack-destination "$output"
+package=$(npm pack --silent --ignore-scripts --pack-destination "$output")
+echo "$output/$package"

@@ -3,13 +3,13 @@
  * differs is in the README, under "From BullMQ".
  */
 import { EventEmitter } from "node:events";
-import { Client } from "./client.js";
+import { Client, clientOptionsOf } from "./client.js";
 import type { ClientOptions } from "./client.js";
 import { ElapseError } from "./errors.js";
 import type { Job as TakenJob } from "./job.js";
 import type { JobInfo } from "./look.js";
 import type { PutOptions } from "./put.js";
-import { Bury, Worker as ElapseWorker } from "./worker.js";
+import { Bury, Worker as ElapseWorker, failureText } from "./worker.js";
 
 export interface BackoffOptions {
   type: "fixed" | "exponential";
@@ -53,7 +53,8 @@ const FOR_EVER = "5200w";
 const LONGEST_BACKOFF_MS = 365 * 86_400_000;
 
 function clientOptions(connection: QueueOptions["connection"]): ClientOptions {
-  const { host, port, ...options } = connection ?? {};
+  const { host, port, ...others } = connection ?? {};
+  const options = clientOptionsOf(others); // programs of BullMQ have options of its connection there
   if (host === undefined && port === undefined) return options;
   return { ...options, addresses: `${host ?? "127.0.0.1"}:${port ?? 11300}` };
 }
@@ -249,6 +250,9 @@ export class Worker<Data = unknown, Result = unknown, Name extends string = stri
           if (ended === undefined) return;
           if (outcome === "done") this.emit("completed", ended.job, ended.result, "active");
           else if (outcome === "failed" || outcome === "buried") this.emit("failed", ended.job, ended.error, "active");
+        },
+        failure: (taken, error) => {
+          if (this.listenerCount("failed") === 0) console.error(failureText(taken, error));
         },
         error: (error) => {
           // An event `error` without a listener would end the process.

@@ -4,14 +4,14 @@ import type { ConnectOptions, Connection } from "./connection.js";
 import {
   DrainingError, ElapseError, ReplyError, TransactionAbortedError, TryAgainError, UnavailableError, UncertainError, UnknownError,
 } from "./errors.js";
-import { gather, newToken, putArguments } from "./put.js";
+import { PUT_OPTIONS, gather, newToken, putArguments } from "./put.js";
 import type { ArriveResult, GatherOptions, Put, PutOptions, PutResult } from "./put.js";
 import { camel, groupOf, infoOf, statsOf } from "./look.js";
 import type { GroupInfo, JobInfo, JobState, Stats } from "./look.js";
 import { Transaction, arriveResult, dueArguments, putResult } from "./transaction.js";
 import type { Due } from "./transaction.js";
 import { inPutSpan, withTrace } from "./tracing.js";
-import { arrayOf, durationMs, durationText, jsonCodec, mapOf, numberOf, textOf } from "./values.js";
+import { arrayOf, durationMs, durationText, jsonCodec, mapOf, nameOf, numberOf, onlyOptions, textOf } from "./values.js";
 import type { Argument, Codec, Duration, Reply } from "./values.js";
 
 export interface ClientOptions extends ConnectOptions {
@@ -21,6 +21,17 @@ export interface ClientOptions extends ConnectOptions {
   silence?: Duration;
   /** How values become bodies; the default is JSON, and bytes and texts as they are. */
   codec?: Codec;
+}
+
+const EACH_OPTION: Readonly<Record<keyof ClientOptions, true>> = {
+  addresses: true, username: true, password: true, tls: true, name: true, deadline: true, silence: true, codec: true,
+};
+/** The names of the options of a client. */
+export const CLIENT_OPTIONS: readonly string[] = Object.keys(EACH_OPTION);
+
+/** The options of a client among others. */
+export function clientOptionsOf(options: object): ClientOptions {
+  return Object.fromEntries(Object.entries(options).filter(([name]) => CLIENT_OPTIONS.includes(name)));
 }
 
 /** `removed`: nobody gets the job. `running`: a worker has it. `gone`: there is no such job. */
@@ -74,6 +85,7 @@ export class Client {
   /** Connects at the first command. */
   constructor(options: ClientOptions | string = {}) {
     const given = typeof options === "string" ? { addresses: options } : options;
+    onlyOptions("a client", given, CLIENT_OPTIONS);
     this.codec = given.codec ?? jsonCodec;
     this.#deadlineMs = durationMs(given.deadline ?? 30_000, "deadline");
     if (this.#deadlineMs < 1 || this.#deadlineMs > LONGEST_TOKEN_MS - TOKEN_REST_MS) {
@@ -90,6 +102,7 @@ export class Client {
    */
   put(tube: string, body: unknown, options: PutOptions = {}): Promise<PutResult> {
     return inPutSpan(tube, async () => {
+      onlyOptions("put", options, PUT_OPTIONS);
       const headers = withTrace(options.headers);
       const args = putArguments(
         { tube, body, options: headers === undefined ? options : { ...options, headers } }, this.codec, this.tokenMs,
@@ -103,8 +116,9 @@ export class Client {
    * often the connection is lost, it counts once; with a token of yours, also if you repeat it within 10 minutes.
    */
   async arrive(tube: string, key: string, n = 1, options: { token?: string } = {}): Promise<ArriveResult> {
-    const token = options.token === undefined ? [newToken(), "FOR", `${this.tokenMs}ms`] : [options.token];
-    return arriveResult((await this.#run(["ARRIVE", tube, key, String(n), "TOKEN", ...token], true)).reply);
+    onlyOptions("arrive", options, ["token"]);
+    const token = options.token === undefined ? [newToken(), "FOR", `${this.tokenMs}ms`] : [nameOf(options.token, "token")];
+    return arriveResult((await this.#run(["ARRIVE", nameOf(tube, "tube"), nameOf(key, "key"), String(n), "TOKEN", ...token], true)).reply);
   }
 
   /**
@@ -129,25 +143,26 @@ export class Client {
   cancel(tube: string, key: string): Promise<CancelOutcome>;
   cancel(tube: string, keys: readonly string[]): Promise<(CancelOutcome | ElapseError)[]>;
   cancel(tube: string, keys: string | readonly string[]): Promise<CancelOutcome | (CancelOutcome | ElapseError)[]> {
-    return this.#oneOrMany<CancelOutcome>(["CANCEL", tube], keys, (key) => [String(key)]);
+    return this.#oneOrMany<CancelOutcome>(() => ["CANCEL", nameOf(tube, "tube")], keys, (key) => [nameOf(key, "key")]);
   }
 
   /** Cancels jobs by their ids. */
   cancelId(id: number): Promise<CancelOutcome>;
   cancelId(ids: readonly number[]): Promise<(CancelOutcome | ElapseError)[]>;
   cancelId(ids: number | readonly number[]): Promise<CancelOutcome | (CancelOutcome | ElapseError)[]> {
-    return this.#oneOrMany<CancelOutcome>(["CANCELID"], ids, (id) => [String(id)]);
+    return this.#oneOrMany<CancelOutcome>(() => ["CANCELID"], ids, (id) => [String(id)]);
   }
 
   /** Cancels all jobs of a tube, or those in a state or with a tag. Returns how many. */
   async cancelAll(tube: string, which: { state?: JobState; tag?: string } = {}): Promise<{ removed: number; running: number }> {
-    const map = mapOf((await this.#run(["CANCELALL", tube, ...whichArguments(which)], false)).reply);
+    onlyOptions("cancelAll", which, ["state", "tag"]);
+    const map = mapOf((await this.#run(["CANCELALL", nameOf(tube, "tube"), ...whichArguments(which)], false)).reply);
     return { removed: numberOf(map.get("removed")), running: numberOf(map.get("running")) };
   }
 
   /** Gives the job with this key another due time. `running`: a worker has it, and nothing has changed. */
   async reschedule(tube: string, key: string, due: Due): Promise<"rescheduled" | "running" | "gone"> {
-    return textOf((await this.#run(["RESCHEDULE", tube, key, ...dueArguments(due)], true)).reply) as "rescheduled";
+    return textOf((await this.#run(["RESCHEDULE", nameOf(tube, "tube"), nameOf(key, "key"), ...dueArguments(due)], true)).reply) as "rescheduled";
   }
 
   /** Gives the job with this id another due time. */
@@ -157,7 +172,7 @@ export class Client {
 
   /** Makes up to so many buried jobs ready, or if none is buried, delayed ones. Returns how many. */
   async kick(tube: string, count: number): Promise<number> {
-    return numberOf((await this.#run(["KICK", tube, String(count)], false)).reply);
+    return numberOf((await this.#run(["KICK", nameOf(tube, "tube"), String(count)], false)).reply);
   }
 
   /** Makes one buried or delayed job ready. */
@@ -167,19 +182,19 @@ export class Client {
 
   /** Hands out nothing of a tube for so long; 0 ends a pause. */
   async pause(tube: string, duration: Duration): Promise<"ok" | "gone"> {
-    return textOf((await this.#run(["PAUSE", tube, durationText(duration, "duration")], true)).reply) as "ok";
+    return textOf((await this.#run(["PAUSE", nameOf(tube, "tube"), durationText(duration, "duration")], true)).reply) as "ok";
   }
 
   /** Sets the limits of a tube in place of those before; `null` takes them away. */
   async limit(tube: string, limits: Limits | null): Promise<void> {
     const args = limits === null ? ["NONE"] : limitArguments(limits);
     if (args.length === 0) throw new TypeError("limit: there is none; null takes limits away");
-    await this.#run(["LIMIT", tube, ...args], true);
+    await this.#run(["LIMIT", nameOf(tube, "tube"), ...args], true);
   }
 
   /** The limits of a tube; undefined if there is no such tube. */
   async limits(tube: string): Promise<Limits | undefined> {
-    const { reply } = await this.#run(["LIMIT", tube], true);
+    const { reply } = await this.#run(["LIMIT", nameOf(tube, "tube")], true);
     if (reply === null) return undefined;
     const { rate, ratePer, rateBurst, groupRate, groupRatePer, groupRateBurst, groupOrder, ...others } = Object.fromEntries(
       [...mapOf(reply)].filter(([, value]) => value !== null).map(([name, value]) => [camel(name), numberOf(value)]));
@@ -194,7 +209,7 @@ export class Client {
 
   /** Shows the job with this key; undefined if there is none. */
   async lookup(tube: string, key: string): Promise<JobInfo | undefined> {
-    const { reply } = await this.#run(["LOOKUP", tube, key], true);
+    const { reply } = await this.#run(["LOOKUP", nameOf(tube, "tube"), nameOf(key, "key")], true);
     return reply === null ? undefined : infoOf(reply);
   }
 
@@ -208,7 +223,8 @@ export class Client {
   async *list(
     tube: string, which: { state?: JobState; tag?: string; keys?: boolean } = {},
   ): AsyncGenerator<JobInfo, void, undefined> {
-    const args = ["LIST", tube, ...whichArguments(which), ...(which.keys === true ? ["KEYS"] : [])];
+    onlyOptions("list", which, ["state", "tag", "keys"]);
+    const args = ["LIST", nameOf(tube, "tube"), ...whichArguments(which), ...(which.keys === true ? ["KEYS"] : [])];
     for await (const job of this.#pages(args)) yield infoOf(job);
   }
 
@@ -224,7 +240,8 @@ export class Client {
 
   /** Goes through the groups of a tube that have jobs; with `held` those alone of which a limit of each group holds jobs back. */
   async *groups(tube: string, which: { held?: boolean } = {}): AsyncGenerator<GroupInfo, void, undefined> {
-    for await (const group of this.#pages(["GROUPS", tube, ...(which.held === true ? ["HELD"] : [])])) yield groupOf(group);
+    onlyOptions("groups", which, ["held"]);
+    for await (const group of this.#pages(["GROUPS", nameOf(tube, "tube"), ...(which.held === true ? ["HELD"] : [])])) yield groupOf(group);
   }
 
   async *#pages(args: Argument[]): AsyncGenerator<Reply, void, undefined> {
@@ -245,7 +262,7 @@ export class Client {
   /** Counts the jobs of a tube; undefined if there is no such tube. */
   stats(tube: string): Promise<Stats | undefined>;
   async stats(tube?: string): Promise<Stats | undefined> {
-    const { reply } = await this.#run(tube === undefined ? ["STATS"] : ["STATS", tube], true);
+    const { reply } = await this.#run(tube === undefined ? ["STATS"] : ["STATS", nameOf(tube, "tube")], true);
     return reply === null ? undefined : statsOf(reply);
   }
 
@@ -265,9 +282,10 @@ export class Client {
   }
 
   /** Says that the work failed. `in`: due then, and this is no failure. `after`: the least wait. */
-  nack(
+  async nack(
     jobs: readonly Lease[], options: { in?: Duration; after?: Duration; error?: string } = {}, deadline?: number,
   ): Promise<(LeaseOutcome | ElapseError)[]> {
+    onlyOptions("nack", options, ["in", "after", "error"]);
     const tail: Argument[] = [];
     if (options.in !== undefined) tail.push("IN", durationText(options.in, "in"));
     if (options.after !== undefined) tail.push("AFTER", durationText(options.after, "after"));
@@ -364,10 +382,11 @@ export class Client {
   }
 
   async #oneOrMany<Word extends string>(
-    head: Argument[], given: string | number | readonly (string | number)[], write: (item: string | number) => Argument[],
+    head: () => Argument[], given: string | number | readonly (string | number)[], write: (item: string | number) => Argument[],
   ): Promise<Word | (Word | ElapseError)[]> {
-    const many = typeof given === "object";
-    const words = await this.#items<Word>(head, (many ? given : [given]).map(write), []);
+    const many = Array.isArray(given);
+    const items = (many ? given : [given]) as readonly (string | number)[];
+    const words = await this.#items<Word>(head(), items.map(write), []);
     if (many) return words;
     const only = words[0] as Word | ElapseError;
     if (only instanceof ElapseError) throw only;
@@ -460,6 +479,6 @@ function limitArguments({ rate, burst, groupRate, groupBurst, groupOrder, buried
 function whichArguments(which: { state?: JobState; tag?: string }): Argument[] {
   return [
     ...(which.state !== undefined ? ["STATE", which.state] : []),
-    ...(which.tag !== undefined ? ["TAG", which.tag] : []),
+    ...(which.tag !== undefined ? ["TAG", nameOf(which.tag, "tag")] : []),
   ];
 }

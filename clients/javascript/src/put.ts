@@ -1,6 +1,6 @@
 /** Puts: their options, and how they are written. */
 import { randomBytes } from "node:crypto";
-import { bufferOf, durationText, timeText } from "./values.js";
+import { bufferOf, durationText, nameOf, onlyOptions, timeText } from "./values.js";
 import type { Argument, Codec, Duration, Time } from "./values.js";
 
 /** What happens if the key of a put is taken. */
@@ -49,6 +49,13 @@ export interface PutOptions {
   headers?: Readonly<Record<string, string>>;
 }
 
+const EACH_OPTION: Readonly<Record<keyof PutOptions, true>> = {
+  in: true, at: true, every: true, cron: true, zone: true, key: true, await: true, ifKey: true, tag: true, group: true,
+  priority: true, ttr: true, expire: true, attempts: true, backoff: true, token: true, tokenFor: true, headers: true,
+};
+/** The names of the options of a put. */
+export const PUT_OPTIONS: readonly string[] = Object.keys(EACH_OPTION);
+
 /** What a put answers. */
 export interface PutResult {
   /** The id of the job; of `kept`, `running` and `buried` that of the job that has the key. */
@@ -66,6 +73,7 @@ export interface Put {
 
 /** A put for `job.done(put(...))`. */
 export function put(tube: string, body: unknown, options: PutOptions = {}): Put {
+  onlyOptions("put", options, PUT_OPTIONS);
   return { tube, body, options };
 }
 
@@ -127,7 +135,7 @@ function when(options: PutOptions): Argument[] {
   if (options.at !== undefined) return ["AT", timeText(options.at, "at")];
   if (options.every !== undefined) return ["EVERY", durationText(options.every, "every")];
   if (options.cron === undefined) return [];
-  return ["CRON", options.cron, ...(options.zone !== undefined ? ["ZONE", options.zone] : [])];
+  return ["CRON", nameOf(options.cron, "cron"), ...(options.zone !== undefined ? ["ZONE", nameOf(options.zone, "zone")] : [])];
 }
 
 function ifKey(choice: IfKey): Argument[] {
@@ -138,12 +146,13 @@ function ifKey(choice: IfKey): Argument[] {
 /** Writes a put. `tokenMs`: how long a token lives that is made here; undefined: none is made. */
 export function putArguments(one: Put, codec: Codec, tokenMs: number | undefined): Argument[] {
   const { options } = one;
-  const args: Argument[] = ["PUT", one.tube, bufferOf(codec.encode(one.body)), ...when(options)];
-  if (options.key !== undefined) args.push("KEY", options.key);
+  onlyOptions("put", options, PUT_OPTIONS);
+  const args: Argument[] = ["PUT", nameOf(one.tube, "tube"), bufferOf(codec.encode(one.body)), ...when(options)];
+  if (options.key !== undefined) args.push("KEY", nameOf(options.key, "key"));
   if (options.await !== undefined) args.push("AWAIT", String(options.await));
   if (options.ifKey !== undefined) args.push(...ifKey(options.ifKey));
-  if (options.tag !== undefined) args.push("TAG", options.tag);
-  if (options.group !== undefined) args.push("GROUP", options.group);
+  if (options.tag !== undefined) args.push("TAG", nameOf(options.tag, "tag"));
+  if (options.group !== undefined) args.push("GROUP", nameOf(options.group, "group"));
   if (options.priority !== undefined) args.push("PRIORITY", String(options.priority));
   if (options.ttr !== undefined) args.push("TTR", durationText(options.ttr, "ttr"));
   if (options.expire !== undefined) args.push("EXPIRE", durationText(options.expire, "expire"));
@@ -151,8 +160,8 @@ export function putArguments(one: Put, codec: Codec, tokenMs: number | undefined
   if (options.backoff !== undefined) {
     args.push("BACKOFF", durationText(options.backoff[0], "backoff"), durationText(options.backoff[1], "backoff"));
   }
-  if (typeof options.token === "string") {
-    args.push("TOKEN", options.token);
+  if (options.token !== undefined && options.token !== false) {
+    args.push("TOKEN", nameOf(options.token, "token"));
     if (options.tokenFor !== undefined) args.push("FOR", durationText(options.tokenFor, "tokenFor"));
   } else if (options.token === undefined && tokenMs !== undefined) {
     args.push("TOKEN", newToken(), "FOR", `${tokenMs}ms`);

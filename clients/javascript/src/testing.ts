@@ -5,7 +5,7 @@
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { Client } from "./client.js";
-import { durationText } from "./values.js";
+import { durationText, onlyOptions } from "./values.js";
 import type { Duration } from "./values.js";
 
 export interface ServerOptions {
@@ -90,7 +90,8 @@ export class TestServer {
 }
 
 /** Starts a server, and waits until it is ready. */
-export function startServer(options: ServerOptions = {}): Promise<TestServer> {
+export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
+  onlyOptions("startServer", options, ["program", "data", "port", "clock", "arguments"]);
   const program = options.program ?? process.env["ELAPSE_PROGRAM"] ?? "elapse";
   const where = options.data === undefined ? ["--durability", "memory"] : ["--data", options.data];
   if (options.clock ?? options.data === undefined) where.push("--test-clock");
@@ -100,7 +101,10 @@ export function startServer(options: ServerOptions = {}): Promise<TestServer> {
   );
   return new Promise((resolve, reject) => {
     let log = "";
-    child.once("error", reject);
+    child.once("error", (error) => {
+      reject(new Error(`the program '${program}' cannot be started: name it in ELAPSE_PROGRAM, or have elapse in PATH: ${error.message}`,
+        { cause: error }));
+    });
     child.once("exit", (status) => {
       reject(new Error(`${program} serve ended with status ${String(status)}:\n${log}`));
     });

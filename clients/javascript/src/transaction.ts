@@ -1,8 +1,8 @@
 /** Transactions: commands that are done together, or not at all. */
 import { ElapseError, InvalidError, LeaseLostError } from "./errors.js";
-import { newToken, putArguments } from "./put.js";
+import { PUT_OPTIONS, newToken, putArguments } from "./put.js";
 import type { ArriveResult, Put, PutOptions, PutResult } from "./put.js";
-import { durationText, numberOf, textOf, timeText } from "./values.js";
+import { durationText, nameOf, numberOf, onlyOptions, textOf, timeText } from "./values.js";
 import type { Argument, Codec, Duration, Reply, Time } from "./values.js";
 import { withTrace } from "./tracing.js";
 
@@ -13,6 +13,7 @@ export type TransactionResult = PutResult | number | string | ElapseError;
 export type Due = { in: Duration } | { at: Time };
 
 export function dueArguments(due: Due): Argument[] {
+  onlyOptions("reschedule", due, ["in", "at"]);
   return "in" in due ? ["IN", durationText(due.in, "in")] : ["AT", timeText(due.at, "at")];
 }
 
@@ -53,6 +54,7 @@ export class Transaction {
 
   /** Puts a job. */
   put(tube: string, body: unknown, options: PutOptions = {}): this {
+    onlyOptions("put", options, PUT_OPTIONS);
     this.#puts.push({ tube, body, options });
     const place = this.#puts.length - 1;
     this.#commands.push({ args: [String(place)], read: putResult });
@@ -61,18 +63,18 @@ export class Transaction {
 
   /** Cancels the jobs with these keys. Each has a result of its own. */
   cancel(tube: string, ...keys: string[]): this {
-    for (const key of keys) this.#add(["CANCEL", tube, key]);
+    for (const key of keys) this.#add(["CANCEL", nameOf(tube, "tube"), nameOf(key, "key")]);
     return this;
   }
 
   /** Gives a job another due time. */
   reschedule(tube: string, key: string, due: Due): this {
-    return this.#add(["RESCHEDULE", tube, key, ...dueArguments(due)]);
+    return this.#add(["RESCHEDULE", nameOf(tube, "tube"), nameOf(key, "key"), ...dueArguments(due)]);
   }
 
   /** Tells the job with the key, which waits by `await`, that so many have arrived. */
   arrive(tube: string, key: string, n = 1): this {
-    this.#commands.push({ args: ["ARRIVE", tube, key, String(n)], read: arriveResult });
+    this.#commands.push({ args: ["ARRIVE", nameOf(tube, "tube"), nameOf(key, "key"), String(n)], read: arriveResult });
     return this;
   }
 

@@ -34,9 +34,32 @@ export function bufferOf(bytes: Uint8Array | string): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
+/** A name: of a tube, a key, a tag, a group, a token. `what` says in an error which one it is. */
+export function nameOf(name: unknown, what: string): Argument {
+  if (typeof name === "string") return name;
+  if (name instanceof Uint8Array) return bufferOf(name);
+  throw new TypeError(`a ${what} is a text or bytes, and not ${String(name)}`);
+}
+
+/** Refuses an option that a call does not have: what is misspelt must not be ignored. */
+export function onlyOptions(call: string, options: unknown, names: readonly string[]): void {
+  if (typeof options !== "object" || options === null) {
+    throw new TypeError(`the options of ${call} are an object, and not ${String(options)}`);
+  }
+  const other = Object.keys(options).find((name) => !names.includes(name));
+  if (other !== undefined) throw new TypeError(`${call} has no option '${other}'`);
+}
+
+function refuseSpace(duration: string, name: string): void {
+  if (/\s/.test(duration)) throw new RangeError(`${name}: a duration has no space, such as "3s": '${duration}'`);
+}
+
 /** Writes a duration as the server reads it. Milliseconds are rounded up. */
 export function durationText(duration: Duration, name: string): string {
-  if (typeof duration === "string") return duration;
+  if (typeof duration === "string") {
+    refuseSpace(duration, name);
+    return duration;
+  }
   if (!Number.isFinite(duration) || duration < 0) {
     throw new RangeError(`${name}: a duration is a number of milliseconds, 0 or more, or a text such as "5s"`);
   }
@@ -53,6 +76,7 @@ export function durationMs(duration: Duration, name: string): number {
     durationText(duration, name);
     return duration;
   }
+  refuseSpace(duration, name);
   const parts = /^(?:\d+(?:\.\d+)?(?:ms|us|ns|w|d|h|m|s))+$/.test(duration)
     ? duration.match(/\d+(?:\.\d+)?[a-z]+/g) ?? []
     : [];

@@ -1,12 +1,12 @@
 /** The worker: takes jobs, and runs a handler for each. */
 import { hostname } from "node:os";
-import { Client } from "./client.js";
+import { CLIENT_OPTIONS, Client, clientOptionsOf } from "./client.js";
 import type { ClientOptions, LeaseOutcome } from "./client.js";
 import { Link, LostError, sleep } from "./connection.js";
 import { CancelledError, ElapseError, LeaseLostError, ReplyError, StoppedError, TimeLimitError, UnavailableError } from "./errors.js";
 import { Job } from "./job.js";
 import { countJob, inJobSpan } from "./tracing.js";
-import { arrayOf, durationMs } from "./values.js";
+import { arrayOf, durationMs, nameOf, onlyOptions } from "./values.js";
 import type { Argument, Duration, Reply } from "./values.js";
 
 /** Does the work of one job: the job is done when its promise resolves, and has failed when it rejects. */
@@ -20,6 +20,7 @@ export class RetryIn extends Error {
 
   constructor(delay: Duration, reason = "to be tried again", options: { counts?: boolean } = {}) {
     super(reason);
+    onlyOptions("RetryIn", options, ["counts"]);
     this.name = "RetryIn";
     durationMs(delay, "delay");
     this.delay = delay;
@@ -44,7 +45,7 @@ export interface Hooks {
   before?: (job: Job) => void;
   /** When the server has the outcome of a job. */
   after?: (job: Job, outcome: Outcome) => void;
-  /** When a handler has failed. */
+  /** When a handler has failed. The default writes a line to standard error, except for RetryIn. */
   failure?: (job: Job, error: unknown) => void;
   /** When something else went wrong; the worker goes on. The default writes to standard error. */
   error?: (error: unknown) => void;
@@ -65,6 +66,11 @@ export interface WorkerOptions extends ClientOptions {
   timeLimit?: Duration;
   hooks?: Hooks;
 }
+
+const OWN_OPTIONS: Readonly<Record<Exclude<keyof WorkerOptions, keyof ClientOptions>, true>> = {
+  client: true, concurrency: true, signal: true, signals: true, grace: true, timeLimit: true, hooks: true,
+};
+const WORKER_OPTIONS: readonly string[] = [...CLIENT_OPTIONS, ...Object.keys(OWN_OPTIONS)];
 
 /** A job in hand. */
 interface Held {
@@ -118,14 +124,17 @@ export class Worker {
     handler: Handler | Readonly<Record<string, Handler>>,
     options: WorkerOptions = {},
   ) {
-    this.#tubes = typeof tubes === "string" ? [tubes] : [...tubes];
+    onlyOptions("a worker", options, WORKER_OPTIONS);
+    onlyOptions("hooks", options.hooks ?? {}, ["before", "after", "failure", "error"]);
+    this.#tubes = Array.isArray(tubes) ? [...tubes as readonly string[]] : [tubes as string];
+    for (const tube of this.#tubes) nameOf(tube, "tube");
     if (this.#tubes.length === 0) throw new TypeError("a worker needs a tube");
     this.#handlers = typeof handler === "function" ? () => handler : (tube) => handler[tube];
     const without = this.#tubes.find((tube) => typeof this.#handlers(tube) !== "function");
     if (without !== undefined) throw new TypeError(`there is no handler for the tube '${without}'`);
     this.#concurrency = options.concurrency ?? 8;
     if (!Number.isInteger(this.#concurrency) || this.#concurrency < 1) throw new RangeError("concurrency: 1 or more");
-    const named = { name: `${hostname()}:${process.pid}`, ...options };
+    const named = { name: `${hostname()}:${process.pid}`, ...clientOptionsOf(options) };
     this.#ownsClient = options.client === undefined;
     this.#client = options.client ?? new Client(named);
     this.#link = new Link(named, durationMs(options.silence ?? 12_000, "silence") + WAIT_MS);
@@ -194,20 +203,30 @@ export class Worker {
         const connection = this.#link.current ??
           (await Promise.race([stopped, this.#link.connected(performance.now() + this.#patienceMs)]));
         if (connection === undefined) return;
+        this.#isReached();
         const args: Argument[] = ["RESERVE", ...this.#tubes, "COUNT", String(free), "WAIT", `${WAIT_MS}ms`, "DETAILS"];
         this.#begin(arrayOf(await connection.send(args)));
       } catch (error) {
         if (error instanceof ReplyError && !["TRYAGAIN", "DISKERROR", "OOM", "LIMIT"].includes(error.code)) throw error;
-        if (!this.#isStopping) this.#report(error);
-        if (!(error instanceof LostError || error instanceof UnavailableError)) {
+        const isUnreached = error instanceof LostError || error instanceof UnavailableError;
+        if (!this.#isStopping && !(isUnreached && this.#wasUnreached)) this.#report(error);
+        this.#wasUnreached ||= isUnreached;
+        if (!isUnreached) {
           await sleep(PAUSE_AFTER_ERROR_MS, this.#stopping.signal);
         }
       }
     }
   }
 
-  /** How long to try to connect until an error is told. */
-  readonly #patienceMs = 30_000;
+  /** How long to try to connect until an error is told, once. */
+  readonly #patienceMs = 3000;
+  #wasUnreached = false;
+
+  /** Who was told that no server is reached is told when one is. */
+  #isReached(): void {
+    if (this.#wasUnreached && this.#hooks.error === undefined) console.error("elapse worker: a server is reached again");
+    this.#wasUnreached = false;
+  }
 
   /** Begins the jobs of a reply of RESERVE, or gives them back if the worker stops. */
   #begin(replies: Reply[]): void {
@@ -302,7 +321,7 @@ export class Worker {
     if (error instanceof LeaseLostError || reason instanceof LeaseLostError) return this.#end(held, "lost");
     if (job.ending !== undefined && await job.ending.then(() => true, () => false)) {
       // The job is done already; one of the puts beside it, or what the handler did then, has failed.
-      this.#hook(() => this.#hooks.failure?.(job, error));
+      this.#failed(job, error);
       return this.#end(held, "done");
     }
     let words: (LeaseOutcome | ElapseError)[];
@@ -312,7 +331,7 @@ export class Worker {
         outcome = "returned";
         words = await this.#client.nack([job], { in: 0 }, performance.now() + LAST_WORDS_MS);
       } else {
-        if (!(reason instanceof CancelledError)) this.#hook(() => this.#hooks.failure?.(job, error));
+        if (!(reason instanceof CancelledError)) this.#failed(job, error);
         if (error instanceof Bury) {
           outcome = "buried";
           words = await this.#client.bury([job], error.message);
@@ -328,6 +347,13 @@ export class Worker {
       return this.#end(held, "lost");
     }
     return this.#end(held, outcomeOf(words[0], outcome));
+  }
+
+  #failed(job: Job, error: unknown): void {
+    this.#hook(() => {
+      if (this.#hooks.failure !== undefined) this.#hooks.failure(job, error);
+      else if (!(error instanceof RetryIn)) console.error(failureText(job, error));
+    });
   }
 
   #end(held: Held, outcome: Outcome): Outcome {
@@ -453,6 +479,11 @@ export class Worker {
 function outcomeOf(word: LeaseOutcome | ElapseError | undefined, otherwise: Outcome): Outcome {
   if (word === "ok") return otherwise;
   return word === "cancelled" ? "cancelled" : "lost";
+}
+
+/** @internal What is written of a handler that has failed, if no hook takes it. */
+export function failureText(job: Job, error: unknown): string {
+  return `elapse worker: job ${job.id} of ${job.tube} failed: ${errorText(error)}`;
 }
 
 /** What NACK tells: the type of the error and its message. */

@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import { test } from "node:test";
 import { BusyKeyError, Client, InvalidError, LeaseLostError, UnavailableError, UncertainError } from "elapse-client";
 import * as elapse from "elapse-client";
+import { startServer } from "elapse-client/testing";
 import { collect, serve } from "./support.mjs";
 
 test("put, look, reschedule and cancel by key", async (t) => {
@@ -63,6 +64,74 @@ test("what is wrong is refused, by the client or with the words of the server", 
   assert.throws(() => new Client("http://host"), TypeError);
   assert.throws(() => new Client({ deadline: "10m" }), RangeError);
   assert.throws(() => new Client({ addresses: [] }), TypeError);
+});
+
+test("a number is no name, the error says of what, and nothing is sent", async (t) => {
+  const client = new Client({ addresses: "127.0.0.1:1", deadline: 100 }); // what is sent there is an UnavailableError
+  t.after(() => client.close());
+  const due = { in: "1h" };
+  const calls = {
+    key: [
+      () => client.put("t", "x", { key: 17 }), () => client.cancel("t", 17), () => client.cancel("t", ["k", 17]),
+      () => client.reschedule("t", 17, due), () => client.arrive("t", 17), () => client.lookup("t", 17),
+      () => client.gather("t", "x", [elapse.put("t", "x")], { timeout: "1h", key: 17 }),
+      async () => client.transaction().cancel("t", 17), async () => client.transaction().reschedule("t", 17, due),
+      async () => client.transaction().arrive("t", 17), () => client.transaction().put("t", "x", { key: 17 }).exec(),
+    ],
+    tube: [
+      () => client.put(17, "x"), () => client.cancel(17, "k"), () => client.cancelAll(17), () => client.reschedule(17, "k", due),
+      () => client.arrive(17, "k"), () => client.kick(17, 1), () => client.pause(17, "1h"), () => client.limit(17, null),
+      () => client.limits(17), () => client.lookup(17, "k"), () => collect(client.list(17)), () => collect(client.groups(17)),
+      () => client.stats(17), async () => new elapse.Worker(17, () => undefined), async () => new elapse.Worker([17], () => undefined),
+    ],
+    tag: [
+      () => client.put("t", "x", { tag: 17 }), () => client.cancelAll("t", { tag: 17 }), () => collect(client.list("t", { tag: 17 })),
+    ],
+    group: [() => client.put("t", "x", { group: 17 })],
+    token: [() => client.put("t", "x", { token: 17 }), () => client.arrive("t", "k", 1, { token: 17 })],
+  };
+  for (const [what, list] of Object.entries(calls)) {
+    for (const call of list) {
+      await assert.rejects(call, (error) => error instanceof TypeError
+        && error.message === `a ${what} is a text or bytes, and not 17`, String(call));
+    }
+  }
+});
+
+test("an option that a call does not have is refused by its name", async (t) => {
+  const client = new Client({ addresses: "127.0.0.1:1", deadline: 100 });
+  t.after(() => client.close());
+  const nothing = () => undefined;
+  for (const [call, message] of [
+    [() => client.put("t", "x", { delay: "3s" }), "put has no option 'delay'"],
+    [() => client.put("t", "x", { in_: "3s" }), "put has no option 'in_'"],
+    [() => client.put("t", "x", "3s"), "the options of put are an object, and not 3s"],
+    [async () => elapse.put("t", "x", { delay: "3s" }), "put has no option 'delay'"],
+    [async () => client.transaction().put("t", "x", { delay: "3s" }), "put has no option 'delay'"],
+    [() => client.gather("t", "x", [elapse.put("t", "x")], { timeout: "1h", delay: "3s" }), "put has no option 'delay'"],
+    [() => client.reschedule("t", "k", { in_: "3s" }), "reschedule has no option 'in_'"],
+    [() => client.arrive("t", "k", 1, { tokn: "a" }), "arrive has no option 'tokn'"],
+    [() => client.cancelAll("t", { tags: "a" }), "cancelAll has no option 'tags'"],
+    [() => collect(client.list("t", { tags: "a" })), "list has no option 'tags'"],
+    [() => collect(client.groups("t", { hold: true })), "groups has no option 'hold'"],
+    [() => client.nack([], { delay: "3s" }), "nack has no option 'delay'"],
+    [async () => new elapse.RetryIn("3s", "later", { count: false }), "RetryIn has no option 'count'"],
+    [async () => new Client({ adresses: "127.0.0.1:1" }), "a client has no option 'adresses'"],
+    [async () => new elapse.Worker("t", nothing, { parallel: 3 }), "a worker has no option 'parallel'"],
+    [async () => new elapse.Worker("t", nothing, { hooks: { failed: nothing } }), "hooks has no option 'failed'"],
+    [() => startServer({ prot: 1 }), "startServer has no option 'prot'"],
+  ]) await assert.rejects(call, { name: "TypeError", message });
+});
+
+test("a duration with a space is refused, and the error says why", async (t) => {
+  const client = new Client({ addresses: "127.0.0.1:1", deadline: 100 });
+  t.after(() => client.close());
+  await assert.rejects(client.put("t", "x", { in: "3 s" }), { name: "RangeError", message: /^in: a duration has no space.*'3 s'$/ });
+  assert.throws(() => new Client({ deadline: "3 s" }), { name: "RangeError", message: /^deadline: a duration has no space/ });
+});
+
+test("a server that cannot be started says where the program is looked for", async () => {
+  await assert.rejects(startServer({ program: "/nowhere/elapse" }), /'\/nowhere\/elapse' cannot be started: .*ELAPSE_PROGRAM.*PATH/);
 });
 
 test("each code of the server has a class below ElapseError", async () => {

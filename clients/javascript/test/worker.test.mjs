@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Bury, CancelledError, Client, InvalidError, LeaseLostError, RetryIn, StoppedError, TimeLimitError, Worker, put } from "elapse-client";
+import { startServer } from "elapse-client/testing";
 import { serve, until } from "./support.mjs";
 
 /** A worker that records outcomes, errors of handlers and other errors, and is stopped behind the test. */
@@ -22,6 +23,49 @@ function work(t, server, tubes, handler, options = {}) {
   t.after(() => worker.stop());
   return seen;
 }
+
+test("a handler that fails says so on standard error, unless a hook takes it", async (t) => {
+  const { server, client } = await serve(t);
+  const said = t.mock.method(console, "error", () => undefined).mock;
+  const lines = () => said.calls.map((call) => call.arguments[0]);
+  const { id } = await client.put("loud", "x", { attempts: 1 });
+  await client.put("loud", "again", { attempts: 1 });
+  let ended = 0;
+  const handler = (job) => {
+    if (job.text() === "again") throw new RetryIn("1h");
+    throw new RangeError("too big");
+  };
+  const loud = new Worker("loud", handler, { addresses: server.address, signals: [], hooks: { after: () => ended++ } });
+  void loud.run();
+  await until(() => ended === 2);
+  await loud.stop();
+  assert.deepEqual(lines(), [`elapse worker: job ${id} of loud failed: RangeError: too big`]);
+  await client.put("quiet", "x", { attempts: 1 });
+  const seen = work(t, server, "quiet", handler);
+  await until(() => seen.outcomes.length === 1);
+  assert.equal(seen.failures.length, 1);
+  assert.equal(lines().length, 1);
+});
+
+test("a worker that reaches no server says so once, and again when it has one", async (t) => {
+  const said = t.mock.method(console, "error", () => undefined).mock;
+  const lines = () => said.calls.map((call) => call.arguments[0]);
+  const first = await startServer();
+  await first.stop();
+  const done = [];
+  const worker = new Worker("t", (job) => void done.push(job.text()), { addresses: first.address, signals: [] });
+  t.after(() => worker.stop());
+  void worker.run();
+  await until(() => lines().length === 1);
+  assert.match(lines()[0], /^elapse worker: UnavailableError: no server could be reached/);
+  const second = await startServer({ port: first.port });
+  t.after(() => second.stop());
+  const client = new Client(second.address);
+  t.after(() => client.close());
+  await client.put("t", "x");
+  await until(() => done.length === 1);
+  assert.deepEqual(lines().slice(1), ["elapse worker: a server is reached again"]);
+});
 
 test("a job is done by its handler, with all that is known of it", async (t) => {
   const { server, client } = await serve(t);
