@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
@@ -104,6 +105,11 @@ func Open(config Config) (*Client, error) {
 		config.Addresses = []string{defaultAddress}
 	}
 	config.Addresses = append([]string(nil), config.Addresses...)
+	for index, address := range config.Addresses {
+		if strings.TrimSpace(address) == "" {
+			return nil, invalid("Addresses[%d] is empty: an address is \"host:port\" or \"unix:PATH\"", index)
+		}
+	}
 	if config.Name == "" {
 		host, _ := os.Hostname()
 		config.Name = fmt.Sprintf("go-%s-%d", host, os.Getpid())

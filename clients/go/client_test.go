@@ -273,6 +273,16 @@ func TestPasswordsAndNames(t *testing.T) {
 	isError(t, server.Client(t).Ping(background), elapse.ErrNoAuth)
 }
 
+func TestEmptyAddressIsRefused(t *testing.T) {
+	for _, addresses := range [][]string{{""}, {"127.0.0.1:11300", " "}} {
+		_, err := elapse.Open(elapse.Config{Addresses: addresses})
+		isError(t, err, elapse.ErrInvalid)
+		if want := fmt.Sprintf("Addresses[%d] is empty", len(addresses)-1); !strings.Contains(err.Error(), want) {
+			t.Fatalf("%v does not say %q", err, want)
+		}
+	}
+}
+
 func TestNoServer(t *testing.T) {
 	listener := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
 	address := listener.Addr().String()

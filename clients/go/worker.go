@@ -32,9 +32,11 @@ type WorkerConfig struct {
 	Before func(ctx context.Context, job *JobInfo) context.Context
 	// After is called when the server has the outcome. It should be quick: acknowledgements wait for it.
 	After func(job *JobInfo, ending Ending)
-	// OnFailure is called when a handler returned an error, or panicked.
+	// OnFailure is called when a handler returned an error, or panicked. Without it the Logger gets a warning
+	// with the job, the tube and the error, except for RetryIn and Snooze, and jobs that were cancelled or given back.
 	OnFailure func(ctx context.Context, job *JobInfo, err error)
-	// Logger gets what goes wrong; that of the client, or, if it has none, standard error.
+	// Logger gets what goes wrong; that of the client, or, if it has none, standard error, a line for each warning and
+	// error. That no server is reached it gets once, and again when one is.
 	Logger Logger
 }
 
@@ -117,13 +119,17 @@ func Handle[T any](worker *Worker, tube string, handler func(ctx context.Context
 
 type standardError struct{}
 
-func (standardError) Debug(string, ...any) {}
-func (standardError) Info(string, ...any)  {}
-func (standardError) Warn(message string, arguments ...any) {
-	log.Print(append([]any{message, " "}, fmt.Sprint(arguments...))...)
-}
-func (standardError) Error(message string, arguments ...any) {
-	log.Print(append([]any{message, " "}, fmt.Sprint(arguments...))...)
+func (standardError) Debug(string, ...any)                   {}
+func (standardError) Info(string, ...any)                    {}
+func (standardError) Warn(message string, arguments ...any)  { log.Print(line(message, arguments)) }
+func (standardError) Error(message string, arguments ...any) { log.Print(line(message, arguments)) }
+
+// line writes a message, and behind it names and values in turn.
+func line(message string, arguments []any) string {
+	for index := 0; index+1 < len(arguments); index += 2 {
+		message += fmt.Sprintf(" %v=%v", arguments[index], arguments[index+1])
+	}
+	return message
 }
 
 // detached has the values of a context, and does not end with it.
@@ -205,6 +211,7 @@ func (w *Worker) reserveAll(ctx, inner context.Context, tubes []any) error {
 		}
 	}()
 	failures := 0
+	unreached := false
 	for {
 		free := w.freePlaces(ctx)
 		if free == 0 {
@@ -216,7 +223,10 @@ func (w *Worker) reserveAll(ctx, inner context.Context, tubes []any) error {
 		}
 		w.begin(ctx, inner, jobs)
 		if err == nil {
-			failures = 0
+			if unreached {
+				w.config.Logger.Warn("elapse: a server is reached again")
+			}
+			failures, unreached = 0, false
 			continue
 		}
 		var answer *Error
@@ -229,9 +239,10 @@ func (w *Worker) reserveAll(ctx, inner context.Context, tubes []any) error {
 			connection.conn.Close()
 			connection = nil
 		}
-		if ctx.Err() == nil {
-			w.config.Logger.Warn("elapse: RESERVE failed, trying again", "error", err)
+		if ctx.Err() == nil && !unreached {
+			w.config.Logger.Warn("elapse: no jobs can be taken, trying again", "error", err)
 		}
+		unreached = true
 		w.client.links.next()
 		sleep(ctx, backOff(failures))
 		failures++
@@ -429,8 +440,8 @@ func (w *Worker) work(ctx context.Context, h *held) {
 		h.stop(time.Now())
 		w.guarded("the end of a span", func() { endSpan(err) })
 		w.running.Add(-1)
-		if err != nil && w.config.OnFailure != nil {
-			w.guarded("OnFailure", func() { w.config.OnFailure(ctx, h.info, err) })
+		if err != nil {
+			w.failed(ctx, h, err)
 		}
 		if !h.settle(EndDone) { // Done has told it, or the worker gave up
 			w.letGo(h, h.ending)
@@ -441,6 +452,20 @@ func (w *Worker) work(ctx context.Context, h *held) {
 		}
 		<-w.places
 	})
+}
+
+// failed tells the program that a handler failed.
+func (w *Worker) failed(ctx context.Context, h *held, err error) {
+	if w.config.OnFailure != nil {
+		w.guarded("OnFailure", func() { w.config.OnFailure(ctx, h.info, err) })
+		return
+	}
+	cause := h.why()
+	var again *retryIn
+	if errors.As(err, &again) || errors.Is(cause, ErrCancelled) || errors.Is(cause, ErrStopped) || errors.Is(cause, ErrLeaseLost) {
+		return
+	}
+	w.config.Logger.Warn("elapse: a handler failed", "job", h.info.ID, "tube", h.info.Tube, "error", err)
 }
 
 // fail tells the server that a handler failed.

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
+	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -382,4 +385,105 @@ func TestSignalEndsAWorker(t *testing.T) {
 	if state(t, client, id) != nil {
 		t.Fatal("what ran was not finished")
 	}
+}
+
+// records is a Logger whose warnings and errors are lines.
+type records struct {
+	quiet
+	lines chan string
+}
+
+func (r records) Warn(message string, arguments ...any) {
+	r.lines <- strings.TrimSpace(fmt.Sprintln(append([]any{message}, arguments...)...))
+}
+func (r records) Error(message string, arguments ...any) { r.Warn(message, arguments...) }
+
+func TestFailureIsLogged(t *testing.T) {
+	client := elapsetest.Start(t).Client(t)
+	logger := records{lines: make(chan string, 10)}
+	endings := make(chan elapse.Ending, 10)
+	handle := func(_ context.Context, job *elapse.Job[string]) error {
+		if job.Body == "later" {
+			return elapse.RetryIn(time.Hour, errors.New("busy"))
+		}
+		return errors.New("no route to host")
+	}
+	config := elapse.WorkerConfig{Logger: logger, After: func(_ *elapse.JobInfo, ending elapse.Ending) { endings <- ending }}
+	work := func(tube string, config elapse.WorkerConfig) (int64, func()) {
+		worker := elapse.NewWorker(client, config)
+		elapse.Handle(worker, tube, handle)
+		put(t, client, tube, "later")
+		id := put(t, client, tube, "x", elapse.Backoff(time.Hour, time.Hour))
+		ctx, stop := context.WithCancel(background)
+		ended := make(chan error, 1)
+		go func() { ended <- worker.Run(ctx) }()
+		next(t, endings)
+		next(t, endings)
+		return id, func() { stop(); works(t, next(t, ended)) }
+	}
+	id, stop := work("loud", config)
+	equal(t, next(t, logger.lines), fmt.Sprintf("elapse: a handler failed job %d tube loud error no route to host", id))
+	stop()
+	config.OnFailure = func(context.Context, *elapse.JobInfo, error) {}
+	_, stop = work("quiet", config)
+	stop()
+	equal(t, len(logger.lines), 0)
+
+	// Without a Logger it is a line on standard error, by the package log.
+	var said lockedText
+	log.SetOutput(&said)
+	defer log.SetOutput(os.Stderr)
+	config.Logger, config.OnFailure = nil, nil
+	id, stop = work("standard", config)
+	stop()
+	want := fmt.Sprintf("elapse: a handler failed job=%d tube=standard error=no route to host\n", id)
+	if text := said.String(); !strings.HasSuffix(text, want) || strings.Count(text, "\n") != 1 {
+		t.Fatalf("got %q, want one line that ends with %q", text, want)
+	}
+}
+
+// lockedText keeps what several goroutines write.
+type lockedText struct {
+	mutex sync.Mutex
+	text  strings.Builder
+}
+
+func (l *lockedText) Write(bytes []byte) (int, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.text.Write(bytes)
+}
+
+func (l *lockedText) String() string {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.text.String()
+}
+
+func TestNoServerIsLoggedOnce(t *testing.T) {
+	server := elapsetest.Start(t)
+	server.Kill()
+	client := must[*elapse.Client](t)(elapse.Open(elapse.Config{Addresses: []string{server.Address}}))
+	defer client.Close()
+	logger := records{lines: make(chan string, 100)}
+	worker := elapse.NewWorker(client, elapse.WorkerConfig{Logger: logger})
+	done := make(chan string, 1)
+	elapse.Handle(worker, "t", func(_ context.Context, job *elapse.Job[string]) error {
+		done <- job.Body
+		return nil
+	})
+	ctx, stop := context.WithCancel(background)
+	ended := make(chan error, 1)
+	go func() { ended <- worker.Run(ctx) }()
+	if line := next(t, logger.lines); !strings.HasPrefix(line, "elapse: no jobs can be taken, trying again error ") {
+		t.Fatal(line)
+	}
+	time.Sleep(300 * time.Millisecond) // some tries, which are not told
+	elapsetest.StartWith(t, server.Address, "--durability", "memory")
+	put(t, client, "t", "x")
+	equal(t, next(t, done), "x")
+	equal(t, next(t, logger.lines), "elapse: a server is reached again")
+	stop()
+	works(t, next(t, ended))
+	equal(t, len(logger.lines), 0)
 }
