@@ -78,7 +78,15 @@ static struct batch batches[BATCHES];
 static struct file files[FILES_MAX];
 static size_t file_count;
 static bool is_live[JOBS + 1];
-static uint64_t put_file[JOBS + 1]; /* which file has the job */
+
+/* The newest record of each job. On a busy machine the stop comes before an older one was cleaned
+ * away with its file, and nobody reads the body of that one any more. */
+static struct newest {
+    size_t file;
+    uint64_t position; /* 0: none was seen */
+    uint64_t body, body_end;
+} newest[JOBS + 1];
+
 static const char *base;
 static unsigned long failures;
 
@@ -239,6 +247,19 @@ static void expect(struct file *file, uint64_t from, uint64_t to, struct expecte
         file->expected[at] = expected;
 }
 
+/* Expects that the body of the newest record of a job counts. The files come in any order. */
+static void map_put(uint64_t id, struct newest put)
+{
+    struct newest *known = &newest[id];
+    if (put.position < known->position)
+        return;
+    if (known->position > 0)
+        expect(&files[known->file], known->body, known->body_end,
+               (struct expected){.outcome = NOTHING});
+    *known = put;
+    expect(&files[put.file], put.body, put.body_end, (struct expected){.outcome = BODY, .id = id});
+}
+
 static void map_record(size_t number, const struct elapse__walk *walk)
 {
     struct file *file = &files[number];
@@ -251,15 +272,15 @@ static void map_record(size_t number, const struct elapse__walk *walk)
     uint64_t offset = walk->position - walk->view->first_position;
     uint64_t body = offset + ELAPSE__RECORD_HEADER_BYTES + walk->frame.fields_size;
     bool is_put = record.type == ELAPSE__RECORD_PUT;
-    if (is_put) {
+    if (is_put)
         demand(elapse__queue_fields_decode(&decoded, &record), "the fields of a PUT");
-        put_file[decoded.id] = number;
-    }
     expect(file, offset, body,
            (struct expected){.outcome = REFUSED, .offset = offset, .id = decoded.id});
     if (is_put && is_live[decoded.id])
-        expect(file, body, body + walk->frame.body_size,
-               (struct expected){.outcome = BODY, .id = decoded.id});
+        map_put(decoded.id, (struct newest){.file = number,
+                                            .position = walk->position,
+                                            .body = body,
+                                            .body_end = body + walk->frame.body_size});
 }
 
 static void map_segment(size_t number, bool is_head)
@@ -375,7 +396,7 @@ static void check_repair(const char *directory, const struct trial *trial)
     for (uint64_t id = 1; id <= JOBS && queue != NULL; id++) {
         struct elapse_content content;
         bool is_lost =
-            trial->is_missing ? &files[put_file[id]] == flip->file : expected_of(flip)->id == id;
+            trial->is_missing ? &files[newest[id].file] == flip->file : expected_of(flip)->id == id;
         error = elapse_queue_peek(queue, id, &content);
         if (is_live[id] && !is_lost && (error != ELAPSE_OK || !is_whole(id, &content)))
             fail(trial, "repair has lost a whole job");
