@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # build.sh PRESET [TARGET...]: configures a preset, and builds these targets, or all. It says how far it
-# is, and nothing else unless it fails. Builds with warnings as errors have no warnings to show; the
-# others show them.
+# is, that a first build takes some minutes, and nothing else unless it fails. Builds with warnings as
+# errors have no warnings to show; the others show them.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/progress.sh
@@ -42,6 +42,7 @@ if ! mkdir -p build || ! : >"$log"; then
     exit 1
 fi
 
+[[ -e build/$preset ]] || echo "The first build takes some minutes." >&2
 if [[ -t 2 ]]; then
     progress_show "Building: $preset"
 else
