@@ -1,12 +1,14 @@
 """The workers: what a handler may do, and what must not go wrong around it."""
 
 import asyncio
+import logging
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 
 import support
@@ -248,6 +250,56 @@ class Threads(Case):
             worker.handler("a")(print)
         with self.assertRaises(TypeError):
             elapse.AsyncWorker().handler("a")(print)
+
+
+class Unreached(unittest.TestCase):
+    """A worker without a server says so once, and again when it has one."""
+
+    def check(self, run):
+        lines, told = [], threading.Event()
+
+        class Lines(logging.Handler):
+            def emit(self, record):
+                lines.append(record.getMessage())
+                told.set()
+
+        handler = Lines()
+        logging.getLogger("elapse").addHandler(handler)
+        self.addCleanup(logging.getLogger("elapse").removeHandler, handler)
+        with support.DiskServer() as server:
+            server.kill()
+            thread = threading.Thread(target=run, args=(server.url,))
+            thread.start()
+            told.wait()
+            time.sleep(0.5)  # some tries, which are not told
+            server.start()
+            with elapse.Client(server.url) as client:
+                client.put("t", "x")
+            thread.join()
+        self.assertEqual(len(lines), 2, lines)
+        self.assertRegex(lines[0], "^no jobs could be taken, and it is tried again: no server was reached")
+        self.assertEqual(lines[1], "a server is reached again")
+
+    def test_by_threads(self):
+        def run(url):
+            worker = elapse.Worker(elapse.Client(url, deadline="100ms"))
+            worker.handler("t")(lambda job: worker.stop())
+            worker.run()
+
+        self.check(run)
+
+    def test_by_asyncio(self):
+        async def work(url):
+            worker = elapse.AsyncWorker()
+
+            @worker.handler("t")
+            async def handle(job):
+                worker.stop()
+
+            async with elapse.AsyncClient(url, deadline="100ms") as client:
+                await worker.run(client=client)
+
+        self.check(lambda url: asyncio.run(work(url)))
 
 
 class Asyncio(Case):

@@ -166,7 +166,7 @@ class Worker(Handlers):
 
     def _fetch(self, until_idle: bool) -> None:
         client = self.client.like(name=holder())
-        pause_s = 0.05
+        pause_s, unreached = 0.05, False
         try:
             while not self._stopping.is_set():
                 with self._lock:
@@ -179,11 +179,15 @@ class Worker(Handlers):
                 try:
                     rows = client.run(_commands.reserve(list(self._handlers), min(free, 1000), wait))
                 except ElapseError as error:
-                    log.warning("no jobs could be taken: %s", error)
+                    if not unreached:
+                        log.warning("no jobs could be taken, and it is tried again: %s", error)
+                    unreached = True
                     self._stopping.wait(pause_s)
                     pause_s = min(_PAUSE_MAX_S, pause_s * 2)
                     continue
-                pause_s = 0.05
+                if unreached:
+                    log.warning("a server is reached again")
+                pause_s, unreached = 0.05, False
                 self._hand_out([Job(**read_job(row, client.codec), _finish=self._done) for row in rows])
                 if until_idle and idle and not rows:
                     return

@@ -100,7 +100,7 @@ class AsyncWorker(Handlers):
 
     async def _fetch(self, until_idle: bool) -> None:
         client = self.client.like(name=holder())
-        pause_s = 0.05
+        pause_s, unreached = 0.05, False
         try:
             while not self._stopping:
                 free = self.concurrency - len(self._tasks)
@@ -116,11 +116,15 @@ class AsyncWorker(Handlers):
                 try:
                     rows = await client.run(_commands.reserve(list(self._handlers), min(free, 1000), wait))
                 except ElapseError as error:
-                    log.warning("no jobs could be taken: %s", error)
+                    if not unreached:
+                        log.warning("no jobs could be taken, and it is tried again: %s", error)
+                    unreached = True
                     await asyncio.sleep(pause_s)
                     pause_s = min(_PAUSE_MAX_S, pause_s * 2)
                     continue
-                pause_s = 0.05
+                if unreached:
+                    log.warning("a server is reached again")
+                pause_s, unreached = 0.05, False
                 for row in rows:
                     self._hand_out(AsyncJob(**read_job(row, client.codec), _finish=self._done))
                 self._changed.set()
