@@ -782,8 +782,9 @@ as $$
 #variable_conflict use_column
 declare
     present timestamptz := clock_timestamp();
-    awake_since text := coalesce(current_setting('elapse.inbox_awake_since', true), '');
-    is_awake boolean := awake_since <> '';
+    present_s numeric := extract(epoch from present); -- as text it looks the same in each session
+    awake_since_s numeric := nullif(current_setting('elapse.inbox_awake_since_s', true), '');
+    is_awake boolean := awake_since_s is not null;
 begin
     return query
     with counted as (
@@ -813,10 +814,12 @@ begin
                 hashtextextended(elapse.inbox_channel(queue_name, part_number), 0)) then
             is_awake := true;
         end if;
-        perform set_config('elapse.inbox_awake_since', case when is_awake then present::text else '' end, false);
-    elsif is_awake and present > awake_since::timestamptz + interval '1 second' then
-        perform pg_advisory_unlock_all(); -- a poll that was cancelled may have taken the lock, too
-        perform set_config('elapse.inbox_awake_since', '', false);
+        perform set_config('elapse.inbox_awake_since_s', case when is_awake then present_s::text else '' end,
+            false);
+    elsif not is_awake or abs(present_s - awake_since_s) > 1 then
+        -- Also of a poll that was cancelled when it had the lock: that undoes the setting alone.
+        perform pg_advisory_unlock_all();
+        perform set_config('elapse.inbox_awake_since_s', '', false);
     end if;
 end
 $$;

@@ -178,7 +178,8 @@ static void poll_as_usual(struct elapse__inbox *inbox, uint64_t now_ms, size_t c
         inbox->row_ms = now_ms;
     }
     uint64_t took_ms = now_ms - inbox->asked_ms;
-    inbox->rest_ms = now_ms + least(4 * took_ms, ELAPSE__INBOX_RETRY_MS_MAX);
+    inbox->rest_ms =
+        now_ms + greatest(ELAPSE__INBOX_BUSY_MS, least(4 * took_ms, ELAPSE__INBOX_RETRY_MS_MAX));
     inbox->next_ms = is_full ? now_ms : greatest(now_ms + pause_ms, inbox->rest_ms);
     if (inbox->is_told)
         poll_soon(inbox, now_ms);

@@ -41,7 +41,8 @@ struct elapse__database_link {
     bool had_none;        /* the last question to libpq for a result returned NULL */
     PGresult *results[2];
     bool noticed;  /* a notice came since the last result */
-    bool listens;  /* this session has asked for the notifications of the inbox */
+    bool asks;     /* the statement under way asks for the notifications of the inbox */
+    bool listens;  /* this session gets them */
     bool was_told; /* a notification came since elapse__database_link_was_told */
 
     struct elapse__partition_log_row log[ELAPSE__READ_LOG_GROUPS];

@@ -211,15 +211,13 @@ static bool flush(struct elapse__database_link *link)
 }
 
 /* Sends the rest of a transaction whose first query was sent. A poll of the inbox asks for
- * notifications once in a session: behind the query, because the result of the query is the one
- * that counts. What was committed before the session listens comes with one of the next polls. */
+ * notifications until the session gets them: behind the query, because the result of the query is
+ * the one that counts. What was committed before the session listens comes with one of the next
+ * polls. */
 static bool send_rest(struct elapse__database_link *link)
 {
-    bool asks = link->kind == ELAPSE__STATEMENT_KINDS && !link->listens;
-    if (asks && !send_listen(link))
-        return false;
-    link->listens = link->listens || asks;
-    return PQpipelineSync(link->connection) == 1;
+    link->asks = link->kind == ELAPSE__STATEMENT_KINDS && !link->listens;
+    return (!link->asks || send_listen(link)) && PQpipelineSync(link->connection) == 1;
 }
 
 /* Sends the SQL. `is_written` says whether there was memory for the SQL. */
@@ -333,6 +331,9 @@ static bool take_one(struct elapse__database_link *link)
     link->had_none = false;
     if (PQresultStatus(result) == PGRES_PIPELINE_SYNC)
         link->syncs_taken++;
+    /* An error of the query before undoes LISTEN: then its result is another one. */
+    if (*place != NULL && link->asks && PQresultStatus(result) == PGRES_COMMAND_OK)
+        link->listens = true;
     if (PQresultStatus(result) == PGRES_PIPELINE_SYNC || *place != NULL)
         PQclear(result);
     else

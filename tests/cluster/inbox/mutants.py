@@ -71,9 +71,10 @@ MUTANTS = (
      "        perform pg_advisory_unlock_shared(hashtextextended(channel, 0));", "if true then",
      "test_moves.py", "Told"),
     ("an_owner_that_sleeps_is_not_told", "perform pg_advisory_unlock_all();", "null;", "test_moves.py", "Told"),
+    ("a_poll_that_was_undone_keeps_its_lock", "elsif not is_awake or abs(", "elsif is_awake and abs(", "test_moves.py", "Told"),
     ("callers_keep_their_lock", "        perform pg_advisory_unlock_shared(hashtextextended(channel, 0));\n", "",
      "test_moves.py", "Told"),
-    ("an_owner_sleeps_at_once", "+ interval '1 second'", "", "test_moves.py", "Told"),
+    ("an_owner_sleeps_at_once", "abs(present_s - awake_since_s) > 1", "true", "test_moves.py", "Told"),
     ("the_owner_waits_for_callers", "not is_awake and pg_try_advisory_lock(\n"
      "                hashtextextended(elapse.inbox_channel(queue_name, part_number), 0)) then",
      "not is_awake and pg_advisory_lock(\n"

@@ -165,7 +165,7 @@ INBOX_TEST(test_an_inbox_is_polled_when_the_database_tells)
 {
     ask();
     come(0, 0);
-    at.now_ms += 3;
+    at.now_ms += 7;
     elapse__inbox_told(at.inbox, at.now_ms);
     ask();
     come(1, 1);
@@ -220,6 +220,7 @@ INBOX_TEST(test_what_is_told_during_a_poll_makes_another_one)
     ask();
     elapse__inbox_told(at.inbox, at.now_ms);
     come(0, 0);
+    next_after(5);
     ask();
     at.now_ms += 2;
     elapse__inbox_told(at.inbox, at.now_ms);
@@ -236,7 +237,7 @@ INBOX_TEST(test_what_is_told_while_rows_are_held_waits_for_their_group)
     ask();
     come(1, 2);
     elapse__inbox_told(at.inbox, at.now_ms);
-    at.now_ms += 3;
+    at.now_ms += 7;
     assert_false(elapse__inbox_ask(at.inbox, at.now_ms, &at.poll));
     move_all(1, 2);
     ask();

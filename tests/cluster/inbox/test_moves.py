@@ -92,6 +92,24 @@ class Told(InboxCase):
         self.ask("select elapse.put('t', '3')")
         self.assertEqual(self.told(), 1)
 
+    def test_an_owner_may_have_any_settings(self):
+        """PostgreSQL writes a time in a form that it does not read in each zone."""
+        for zone in ("Asia/Jakarta", "Asia/Kolkata", "Asia/Shanghai"):
+            self.ask(f"set datestyle = 'SQL, DMY'; set timezone = '{zone}'", connection=self.owner)
+            self.ask("select elapse.put('t', '1')")
+            self.assertEqual(len(self.ids(connection=self.owner)), 1)
+            self.ask("delete from elapse.inbox")
+            polled_s = time.monotonic()
+            self.poll_until_asleep()
+            self.assertGreaterEqual(time.monotonic() - polled_s, 0.9)
+
+    def test_a_poll_that_was_undone_leaves_no_lock(self):
+        self.ask("select elapse.put('t', '1')")
+        self.ask("begin; select * from elapse.inbox_rows('main', 0, 500, 1048576); rollback", connection=self.owner)
+        self.ask("delete from elapse.inbox")
+        self.assertEqual(self.ids(connection=self.owner), [])
+        self.assertEqual(self.value("select count(*) from pg_locks where locktype = 'advisory'"), 0)
+
     def test_open_transactions_are_in_nobodys_way(self):
         """One that has told holds no lock until it commits."""
         open_one = self.connect(autocommit=False)

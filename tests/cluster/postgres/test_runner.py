@@ -282,6 +282,29 @@ class Inbox(RunnerTest):
         self.assertEqual(self.number("select count(*) from elapse.inbox"), 0)
         self.assertEqual(len(node.of_kind("row")), 3)
 
+    def wait_until_it_is_told(self, node, body):
+        """The session is told nothing while it holds a lock, which says that it polls."""
+        told = len(node.of_kind("told"))
+        while self.number("select count(*) from pg_locks where locktype = 'advisory'") > 0:
+            time.sleep(0.05)
+        self.put(body)
+        node.await_event("row", body=body)
+        while len(node.of_kind("told")) == told:
+            node.await_event("told")
+
+    def test_a_session_is_told_although_its_first_poll_failed(self):
+        """The error of the poll undoes what the session has asked for."""
+        definition = self.primary.sql("select pg_get_functiondef('elapse.inbox_rows'::regproc);\n")
+        head = definition[:definition.index("AS $function$")]
+        self.primary.sql(f"{head} as $$ begin raise exception 'not now'; end $$;\n")
+        node = self.owner("@first")
+        node.await_event("poll failed")
+        self.primary.sql(definition + ";\n")
+        self.put("one")
+        node.await_event("row", body="one")
+        node.await_event("confirmed", text="rows")
+        self.wait_until_it_is_told(node, "two")
+
     def test_the_database_tells_of_rows(self):
         """Again in each session, because the one before has taken its wish with it."""
         node = self.owner("@first")
@@ -289,14 +312,7 @@ class Inbox(RunnerTest):
             self.primary.sql("select elapse.put('tea', 'before', queue => 'test');\n")
             node.await_event("row", body="before")
             node.await_event("confirmed", text="rows")
-            told = len(node.of_kind("told"))
-            # The session is told nothing while it holds a lock, which says that it polls.
-            while self.number("select count(*) from pg_locks where locktype = 'advisory'") > 0:
-                time.sleep(0.05)
-            self.put(body)
-            node.await_event("row", body=body)
-            while len(node.of_kind("told")) == told:
-                node.await_event("told")
+            self.wait_until_it_is_told(node, body)
             self.primary.sql("select pg_terminate_backend(pid) from pg_stat_activity"
                              " where application_name = 'elapse/test/0';\n")
 
