@@ -45,11 +45,13 @@ static bool multiply_add(uint64_t *total, uint64_t factor, uint64_t addend)
 static size_t find_unit(const char *name, size_t length)
 {
     size_t number = 0;
+    char second = '\0';
 
     /* A zero byte in the text must not pass for the end of a name. */
     if (length == 0 || length > 2 || name[length - 1] == '\0')
         return UNIT_COUNT;
-    char second = length == 2 ? name[1] : '\0';
+    if (length == 2)
+        second = name[1];
     while (number < UNIT_COUNT &&
            (units[number].name[0] != name[0] || units[number].name[1] != second))
         number++;

@@ -66,8 +66,9 @@ void elapse__wire_resp_write_word(struct elapse__wire_resp_writer *writer, const
     }
     unsigned char *at = writer->bytes + writer->size;
     at[0] = '+';
-    memcpy(at + 1, word, size);
-    memcpy(at + 1 + size, "\r\n", 2);
+    memcpy(at + 1, word, size); /* NOLINT(bugprone-not-null-terminated-result): it is no string */
+    at[1 + size] = '\r';
+    at[2 + size] = '\n';
     writer->size += size + 3;
 }
 

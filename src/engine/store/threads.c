@@ -44,9 +44,7 @@ static void tell(struct elapse_queue *store, enum elapse__journal_lane lane, boo
         elapse__store_wake_lane(store, ELAPSE__LANE_BACKGROUND);
     if (elapse__store_is_broken(store)) {
         elapse__store_wake_all(store);
-    } else if (more_is_durable) {
-        elapse__store_tell_progress(store);
-    } else if (store->room_waiters > 0) {
+    } else if (more_is_durable || store->room_waiters > 0) {
         elapse__store_tell_progress(store);
     }
 }

@@ -494,15 +494,15 @@ bool elapse__loop_open(struct elapse__loop *loop)
 {
     bool has_edges = (event_base_get_features(loop->peers.base) & EV_FEATURE_ET) != 0;
     const struct {
-        int descriptor;
         event_callback_fn call;
+        int descriptor;
         short edge;
     } watched[] = {
-        {elapse_queue_descriptor(loop->store), on_news, has_edges ? EV_ET : 0},
-        {elapse__body_reader_descriptor(loop->reader), on_read, 0},
-        {loop->alarm.descriptor, on_alarm, 0},
-        {elapse__store_due(loop->store, ELAPSE__STORE_ALARM_BOOT), on_due_by_boot, 0},
-        {elapse__store_due(loop->store, ELAPSE__STORE_ALARM_WALL), on_due_by_wall, 0},
+        {on_news, elapse_queue_descriptor(loop->store), has_edges ? EV_ET : 0},
+        {on_read, elapse__body_reader_descriptor(loop->reader), 0},
+        {on_alarm, loop->alarm.descriptor, 0},
+        {on_due_by_boot, elapse__store_due(loop->store, ELAPSE__STORE_ALARM_BOOT), 0},
+        {on_due_by_wall, elapse__store_due(loop->store, ELAPSE__STORE_ALARM_WALL), 0},
     };
 
     ELAPSE__ASSERT(loop->batch == NULL);
