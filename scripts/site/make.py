@@ -116,12 +116,14 @@ class Site:
         return f"site:{path.as_posix()}"
 
     def shown(self, path):
-        """A page with the text of a source."""
+        """A page with the text of a source, or with the names that are in a folder."""
+        source = ROOT / path
+        text = ("".join(f"{name}\n" for name in sorted(os.listdir(source))) if source.is_dir() else source.read_text())
         place = self.extra / "files" / f"{path}.html"
         place.parent.mkdir(parents=True, exist_ok=True)
         home = os.path.relpath(self.extra / "index.html", place.parent)
         place.write_text(SOURCE_PAGE.format(name=html.escape(path.as_posix()), home=home,
-                                            text=html.escape((ROOT / path).read_text())))
+                                            text=html.escape(text)))
         return f"site:files/{path.as_posix()}.html"
 
     def rewritten(self, page):
