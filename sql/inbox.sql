@@ -361,13 +361,14 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
     channel text := elapse.inbox_channel(queue_name, part_number);
+    lock_number bigint := hashtextextended(channel, 0); -- that of elapse.inbox_rows
 begin
     if coalesce(current_setting('elapse.notify', true), '') = 'off' then
         return;
     end if;
     -- Only a look: a lock until the commit would be in the owner's way as long as anybody calls.
-    if pg_try_advisory_lock_shared(hashtextextended(channel, 0)) then
-        perform pg_advisory_unlock_shared(hashtextextended(channel, 0));
+    if pg_try_advisory_lock_shared(lock_number) then
+        perform pg_advisory_unlock_shared(lock_number);
         perform pg_notify(channel, '');
     end if;
 end

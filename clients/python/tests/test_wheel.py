@@ -15,20 +15,10 @@ support.need(("redis", "python3-redis"), ("pip", "python3-pip"), ("setuptools", 
 
 from elapse import testing  # noqa: E402
 
-FIFTEEN_LINES = """
-import sys
-from elapse import Client, Worker, __file__ as place
+FIFTEEN_LINES = (support.PACKAGE.parent / "two_minutes" / "mine.py").read_text()
+WHERE_IT_IS = """
+from elapse import __file__ as place
 
-client = Client(sys.argv[1])
-client.put("mails", {"to": "ann"}, in_="10ms")
-worker = Worker(client)
-
-@worker.handler("mails")
-def send(job):
-    print("a mail to", job.json()["to"])
-    worker.stop()
-
-worker.run()
 print("site-packages" in place)
 """
 
@@ -49,7 +39,7 @@ class Wheel(unittest.TestCase):
             wheel, = pathlib.Path(directory).glob("elapse-*.whl")
             self.run_in(directory, sys.executable, "-m", "venv", "--system-site-packages", "v")
             self.run_in(directory, "v/bin/pip", "install", "--no-index", str(wheel))
-            (pathlib.Path(directory) / "mine.py").write_text(FIFTEEN_LINES)
+            (pathlib.Path(directory) / "mine.py").write_text(FIFTEEN_LINES + WHERE_IT_IS)
             self.assertEqual(self.run_in(directory, "v/bin/python", "mine.py", server.url), "a mail to ann\nTrue\n")
 
 

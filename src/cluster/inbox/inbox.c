@@ -34,7 +34,7 @@ struct elapse__inbox {
     bool relief;     /* the last poll, or the next one while RESTING, is for relief (plan_next) */
     uint64_t asked_ms;
     uint64_t next_ms;
-    uint64_t rest_ms;     /* no poll before, so that a slow database has a rest */
+    uint64_t rest_ms;     /* no poll before, whatever the database tells */
     bool is_told;         /* the database has told something since it was asked */
     bool tells;           /* the database has told something since this node owns the partition */
     uint64_t row_ms;      /* when the last row came */

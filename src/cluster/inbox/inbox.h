@@ -48,7 +48,8 @@
  * fifth of the time.
  *
  * The database can tell the owner that there are rows, when a transaction with calls commits. Then
- * a poll is due at once. An owner that was told once polls less and less when no row has come for
+ * a poll is due as soon as the database has rested: ELAPSE__INBOX_BUSY_MS after the last poll, and
+ * longer if it is slow. An owner that was told once polls less and less when no row has come for
  * ELAPSE__INBOX_AWAKE_MS: the pause doubles with each poll, up to ELAPSE__INBOX_TOLD_MS. The polls
  * go on, because the database does not tell everything: a transaction tells nothing if it has made
  * its call while rows came, or in the second afterwards. It commits later, and its row waits no

@@ -301,9 +301,8 @@ void elapse__database_link_watch(const struct elapse__database_link *link,
         return;
     watch->file = PQsocket(link->connection);
     watch->for_data = is_busy || listens || link->polling == PGRES_POLLING_READING;
-    watch->for_room = is_busy    ? link->wants_room
-                      : connects ? link->polling == PGRES_POLLING_WRITING
-                                 : false;
+    watch->for_room =
+        (is_busy && link->wants_room) || (connects && link->polling == PGRES_POLLING_WRITING);
 }
 
 static void go_on_connecting(struct elapse__database_link *link)

@@ -67,12 +67,12 @@ MUTANTS = (
     ("nobody_is_told", "        perform pg_notify(channel, '');", "        null;", "test_moves.py", "Told"),
     ("each_owner_is_told", "select pg_catalog.format('elapse/%s/%s', queue_name, part_number)",
      "select pg_catalog.format('elapse/%s/%s', queue_name, 0)", "test_moves.py", "Told"),
-    ("an_owner_that_polls_is_told", "if pg_try_advisory_lock_shared(hashtextextended(channel, 0)) then\n"
-     "        perform pg_advisory_unlock_shared(hashtextextended(channel, 0));", "if true then",
+    ("an_owner_that_polls_is_told", "if pg_try_advisory_lock_shared(lock_number) then\n"
+     "        perform pg_advisory_unlock_shared(lock_number);", "if true then",
      "test_moves.py", "Told"),
     ("an_owner_that_sleeps_is_not_told", "perform pg_advisory_unlock_all();", "null;", "test_moves.py", "Told"),
     ("a_poll_that_was_undone_keeps_its_lock", "elsif not is_awake or abs(", "elsif is_awake and abs(", "test_moves.py", "Told"),
-    ("callers_keep_their_lock", "        perform pg_advisory_unlock_shared(hashtextextended(channel, 0));\n", "",
+    ("callers_keep_their_lock", "        perform pg_advisory_unlock_shared(lock_number);\n", "",
      "test_moves.py", "Told"),
     ("an_owner_sleeps_at_once", "abs(present_s - awake_since_s) > 1", "true", "test_moves.py", "Told"),
     ("the_owner_waits_for_callers", "not is_awake and pg_try_advisory_lock(\n"

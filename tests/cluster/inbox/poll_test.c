@@ -104,6 +104,23 @@ static void next_after(uint64_t ms)
     assert_int_equal(elapse__inbox_next_ms(at.inbox), at.now_ms);
 }
 
+/* Polls when it is due, finds no row, and lets the time pass until the next poll. */
+static void find_none(uint64_t pause_ms)
+{
+    ask();
+    come(0, 0);
+    next_after(pause_ms);
+}
+
+/* Polls when it is due, finds rows, moves them, and lets the time pass until the next poll. */
+static void find_some(int64_t first, size_t count, uint64_t pause_ms)
+{
+    ask();
+    come(first, count);
+    move_all(first, count);
+    next_after(pause_ms);
+}
+
 static struct elapse__inbox_figures figures(void)
 {
     struct elapse__inbox_figures figures;
@@ -124,16 +141,9 @@ INBOX_TEST(test_polls_follow_the_traffic)
     come(1, 3);
     move_all(1, 3);
     next_after(5);
-    ask();
-    come(0, 0);
-    next_after(10);
-    ask();
-    come(0, 0);
-    next_after(10);
-    ask();
-    come(4, 1);
-    move_all(4, 1);
-    next_after(5);
+    find_none(10);
+    find_none(10);
+    find_some(4, 1, 5);
     assert_int_equal(figures().polls, 4);
     assert_int_equal(figures().moved, 4);
 }
@@ -147,16 +157,9 @@ INBOX_TEST(test_an_idle_inbox_is_polled_less)
         at.now_ms = elapse__inbox_next_ms(at.inbox);
         assert_true(at.now_ms <= began_ms + 10000 + 10);
     }
-    ask();
-    come(0, 0);
-    next_after(100);
-    ask();
-    come(1, 1);
-    move_all(1, 1);
-    next_after(5);
-    ask();
-    come(0, 0);
-    next_after(10);
+    find_none(100);
+    find_some(1, 1, 5);
+    find_none(10);
 }
 
 /* ---- what the database tells ---- */
@@ -167,10 +170,7 @@ INBOX_TEST(test_an_inbox_is_polled_when_the_database_tells)
     come(0, 0);
     at.now_ms += 7;
     elapse__inbox_told(at.inbox, at.now_ms);
-    ask();
-    come(1, 1);
-    move_all(1, 1);
-    next_after(5);
+    find_some(1, 1, 5);
     assert_int_equal(figures().told, 1);
 }
 
@@ -179,40 +179,24 @@ INBOX_TEST(test_a_database_that_tells_is_polled_less_and_less)
     static const uint64_t pauses[] = {20, 40, 80, 160, 320, 640, 1000, 1000};
     uint64_t began_ms = at.now_ms;
     elapse__inbox_told(at.inbox, at.now_ms);
-    while (at.now_ms < began_ms + ELAPSE__INBOX_AWAKE_MS) {
-        ask();
-        come(0, 0);
-        next_after(10);
-    }
-    for (size_t i = 0; i < sizeof pauses / sizeof *pauses; i++) {
-        ask();
-        come(0, 0);
-        next_after(pauses[i]);
-    }
+    while (at.now_ms < began_ms + ELAPSE__INBOX_AWAKE_MS)
+        find_none(10);
+    for (size_t i = 0; i < sizeof pauses / sizeof *pauses; i++)
+        find_none(pauses[i]);
     ask();
     come(0, 0);
     at.now_ms += 400;
     elapse__inbox_told(at.inbox, at.now_ms);
-    ask();
-    come(1, 1);
-    move_all(1, 1);
-    next_after(5);
-    ask();
-    come(0, 0);
-    next_after(10);
-    ask();
-    come(0, 0);
-    next_after(10);
+    find_some(1, 1, 5);
+    find_none(10);
+    find_none(10);
     /* The next owner may have another database, which tells nothing. */
     elapse__inbox_disown(at.inbox);
     elapse__inbox_told(at.inbox, at.now_ms);
     elapse__inbox_own(at.inbox, at.now_ms);
     began_ms = at.now_ms;
-    while (at.now_ms < began_ms + ELAPSE__INBOX_AWAKE_MS + 100) {
-        ask();
-        come(0, 0);
-        next_after(10);
-    }
+    while (at.now_ms < began_ms + ELAPSE__INBOX_AWAKE_MS + 100)
+        find_none(10);
 }
 
 INBOX_TEST(test_what_is_told_during_a_poll_makes_another_one)
@@ -227,9 +211,7 @@ INBOX_TEST(test_what_is_told_during_a_poll_makes_another_one)
     come(1, 1);
     move_all(1, 1);
     next_after(8); /* the poll took 2 ms, and polls take at most a fifth of the time */
-    ask();
-    come(0, 0);
-    next_after(10);
+    find_none(10);
 }
 
 INBOX_TEST(test_what_is_told_while_rows_are_held_waits_for_their_group)
