@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"strings"
 	"time"
@@ -108,6 +109,10 @@ func Open(config Config) (*Client, error) {
 	for index, address := range config.Addresses {
 		if strings.TrimSpace(address) == "" {
 			return nil, invalid("Addresses[%d] is empty: an address is \"host:port\" or \"unix:PATH\"", index)
+		}
+		network, rest := splitAddress(address)
+		if _, _, err := net.SplitHostPort(rest); network == "tcp" && err != nil {
+			return nil, invalid("Addresses[%d] is %q: an address is \"host:port\" or \"unix:PATH\"", index, address)
 		}
 	}
 	if config.Name == "" {

@@ -120,8 +120,11 @@ func (c *Client) Cancel(ctx context.Context, tube, key string) (Outcome, error) 
 	return c.word(ctx, Cancel(tube, key))
 }
 
-// CancelMany cancels the jobs with these keys, up to 1,000, and returns a word for each.
+// CancelMany cancels the jobs with these keys, up to 1,000, and returns a word for each: none, if there is no key.
 func (c *Client) CancelMany(ctx context.Context, tube string, keys ...string) ([]Outcome, error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
 	return c.words(ctx, Cancel(tube, keys...))
 }
 

@@ -20,6 +20,9 @@ const (
 	backOffMax   = time.Second
 )
 
+// errClosed is what a client that was closed answers.
+var errClosed = invalid("the client is closed")
+
 // link is one connection. One goroutine uses it at a time.
 type link struct {
 	conn redis.Conn
@@ -126,7 +129,7 @@ func (l *links) get(ctx context.Context) (*link, error) {
 	if l.closed {
 		l.mutex.Unlock()
 		<-l.places
-		return nil, invalid("the client is closed")
+		return nil, errClosed
 	}
 	for len(l.idle) > 0 {
 		connection := l.idle[len(l.idle)-1]
@@ -164,6 +167,13 @@ func (l *links) put(connection *link, failed, lost bool) {
 	}
 	l.mutex.Unlock()
 	<-l.places
+}
+
+// isClosed returns whether the client was closed.
+func (l *links) isClosed() bool {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.closed
 }
 
 func (l *links) close() {

@@ -3,6 +3,7 @@ package elapse
 import (
 	"context"
 	"time"
+	"unicode/utf8"
 
 	"github.com/gomodule/redigo/redis"
 )
@@ -70,6 +71,10 @@ func Gather(tube string, body any, timeout time.Duration, pieces []*Request, opt
 	FailKey()(whole) // pieces of two gathers must not be counted together
 	if len(pieces) == 0 {
 		whole.failure = invalid("a gather needs a piece")
+	}
+	if !utf8.ValidString(tube) || !utf8.ValidString(whole.key) {
+		// The headers of the pieces name both, and are JSON: the pieces would arrive somewhere else.
+		whole.failure = invalid("the tube and the key of a gather are UTF-8")
 	}
 	requests := []*Request{whole}
 	for _, piece := range pieces {

@@ -164,12 +164,23 @@ func (r *retryIn) Error() string {
 
 func (r *retryIn) Unwrap() error { return r.cause }
 
+// notNegative returns 0 for a time that has passed: the server would refuse it, and the job would wait for the end of its
+// lease.
+func notNegative(delay time.Duration) time.Duration {
+	if delay < 0 {
+		return 0
+	}
+	return delay
+}
+
 // RetryIn is an error that a handler returns to get the job again after this time, or later if its backoff
 // says so. It counts as an attempt. The cause may be nil.
-func RetryIn(delay time.Duration, cause error) error { return &retryIn{delay, false, cause} }
+func RetryIn(delay time.Duration, cause error) error {
+	return &retryIn{notNegative(delay), false, cause}
+}
 
 // Snooze is an error that a handler returns to get the job again after this time. It counts as no attempt.
-func Snooze(delay time.Duration) error { return &retryIn{delay, true, nil} }
+func Snooze(delay time.Duration) error { return &retryIn{notNegative(delay), true, nil} }
 
 type bury struct{ reason string }
 
@@ -182,7 +193,7 @@ func Bury(reason string) error { return &bury{reason} }
 // message.
 func errorText(err error) string {
 	switch fmt.Sprintf("%T", err) {
-	case "*errors.errorString", "*fmt.wrapError", "*fmt.wrapErrors", "*elapse.retryIn", "*elapse.bury":
+	case "*errors.errorString", "*fmt.wrapError", "*fmt.wrapErrors", "*elapse.retryIn", "*elapse.bury", "*elapse.panicked":
 		return err.Error()
 	}
 	return fmt.Sprintf("%T: %v", err, err)

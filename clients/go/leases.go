@@ -180,13 +180,13 @@ func (w *Worker) ack(ctx context.Context, batch []*held) {
 
 // finish waits for the handlers that run, and gives back what they do not finish in time.
 func (w *Worker) finish(inner context.Context) {
-	if w.await(w.config.ShutdownLimit) {
+	if w.await(w.config.ShutdownLimit, w.hurry) {
 		return
 	}
 	for _, h := range w.inHand() {
 		h.end(ErrStopped)
 	}
-	if w.await(stopGrace) {
+	if w.await(stopGrace, nil) {
 		return
 	}
 	var late []*held
@@ -213,19 +213,22 @@ func (w *Worker) finish(inner context.Context) {
 	}
 }
 
-// await returns whether all handlers have returned, and their failures are told, within the limit.
-func (w *Worker) await(limit time.Duration) bool {
+// await returns whether all handlers have returned, and their failures are told, within the limit and before hurry is
+// closed.
+func (w *Worker) await(limit time.Duration, hurry <-chan struct{}) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	for taken := 0; taken < cap(w.places); taken++ {
 		select {
 		case w.places <- struct{}{}:
+			continue
+		case <-hurry:
 		case <-timer.C:
-			for ; taken > 0; taken-- {
-				<-w.places
-			}
-			return false
 		}
+		for ; taken > 0; taken-- {
+			<-w.places
+		}
+		return false
 	}
 	return true
 }

@@ -43,10 +43,7 @@ func milliseconds(duration time.Duration) string {
 
 // In makes the job due after this time.
 func In(delay time.Duration) PutOption {
-	if delay < 0 {
-		delay = 0
-	}
-	return option("IN", milliseconds(delay))
+	return option("IN", milliseconds(notNegative(delay)))
 }
 
 // At makes the job due at this wall-clock time, also when a clock is set. A time that has passed is now.

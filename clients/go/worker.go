@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"os"
 	"os/signal"
-	"runtime/debug"
+	"runtime"
 	"sort"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -33,7 +35,8 @@ type WorkerConfig struct {
 	// After is called when the server has the outcome. It should be quick: acknowledgements wait for it.
 	After func(job *JobInfo, ending Ending)
 	// OnFailure is called when a handler returned an error, or panicked. Without it the Logger gets a warning
-	// with the job, the tube and the error, except for RetryIn and Snooze, and jobs that were cancelled or given back.
+	// with the job, the tube and the error, except for RetryIn and Snooze, and jobs that were cancelled or given back. A
+	// panic is an error of the Logger, with the calls that led to it, whether there is an OnFailure or not.
 	OnFailure func(ctx context.Context, job *JobInfo, err error)
 	// Logger gets what goes wrong; that of the client, or, if it has none, standard error, a line for each warning and
 	// error. That no server is reached it gets once, and again when one is.
@@ -59,6 +62,8 @@ type Worker struct {
 	config   WorkerConfig
 	handlers map[string]func(context.Context, *JobInfo) error
 	started  atomic.Bool
+	twice    string        // a tube that two handlers were given for
+	hurry    chan struct{} // closed when the worker is to wait for its handlers no longer
 
 	places  chan struct{} // one for each handler that runs
 	running atomic.Int64  // handlers that have not returned
@@ -87,6 +92,9 @@ const (
 // NewWorker makes a worker over a client. It has to reserve on a connection of its own, which the client's
 // MaxConnections does not count.
 func NewWorker(client *Client, config WorkerConfig) *Worker {
+	if client == nil {
+		panic("elapse: NewWorker needs a client; did Open return an error?")
+	}
 	if config.Concurrency == 0 {
 		config.Concurrency = defaultCount
 	}
@@ -99,15 +107,18 @@ func NewWorker(client *Client, config WorkerConfig) *Worker {
 	if _, ok := config.Logger.(silent); ok {
 		config.Logger = standardError{}
 	}
-	return &Worker{client: client, config: config, woken: make(chan struct{}, 1),
+	return &Worker{client: client, config: config, woken: make(chan struct{}, 1), hurry: make(chan struct{}),
 		handlers: map[string]func(context.Context, *JobInfo) error{}, hands: map[*held]struct{}{}}
 }
 
 // Handle lets a function do the jobs of a tube. The job is done when it returns nil; with an error it is
 // tried again, as its backoff says: see RetryIn, Snooze and Bury. A panic is an error. The context ends when
 // the job was cancelled, when its lease was lost, when the time limit is over, and when the worker stops and
-// its limit is over; JobInfo.Cause says which. Call it before Run.
+// its limit is over; JobInfo.Cause says which. Call it before Run, once for each tube.
 func Handle[T any](worker *Worker, tube string, handler func(ctx context.Context, job *Job[T]) error) {
+	if _, taken := worker.handlers[tube]; taken {
+		worker.twice = tube
+	}
 	worker.handlers[tube] = func(ctx context.Context, info *JobInfo) error {
 		job := &Job[T]{JobInfo: info}
 		if err := readBody(worker.client.config.Codec, info.Raw, &job.Body); err != nil {
@@ -124,10 +135,14 @@ func (standardError) Info(string, ...any)                    {}
 func (standardError) Warn(message string, arguments ...any)  { log.Print(line(message, arguments)) }
 func (standardError) Error(message string, arguments ...any) { log.Print(line(message, arguments)) }
 
-// line writes a message, and behind it names and values in turn.
+// line writes a message, and behind it names and values in turn. A value of several lines is quoted.
 func line(message string, arguments []any) string {
 	for index := 0; index+1 < len(arguments); index += 2 {
-		message += fmt.Sprintf(" %v=%v", arguments[index], arguments[index+1])
+		value := fmt.Sprint(arguments[index+1])
+		if strings.ContainsAny(value, "\r\n") {
+			value = strconv.Quote(value)
+		}
+		message += fmt.Sprintf(" %v=%s", arguments[index], value)
 	}
 	return message
 }
@@ -139,10 +154,27 @@ func (detached) Deadline() (time.Time, bool) { return time.Time{}, false }
 func (detached) Done() <-chan struct{}       { return nil }
 func (detached) Err() error                  { return nil }
 
-// RunUntilSignal runs until SIGTERM, SIGINT, or the context's end, as Run does.
+// RunUntilSignal runs until SIGTERM, SIGINT, or the context's end, as Run does. A second signal ends the wait for the
+// handlers, as the end of ShutdownLimit does.
 func (w *Worker) RunUntilSignal(ctx context.Context) error {
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT)
+	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	defer signal.Stop(signals)
+	ended := make(chan struct{})
+	defer close(ended)
+	go func() {
+		for count := 0; count < 2; count++ {
+			select {
+			case <-signals:
+				stop()
+			case <-ended:
+				return
+			}
+		}
+		close(w.hurry)
+	}()
 	return w.Run(ctx)
 }
 
@@ -171,12 +203,18 @@ func (w *Worker) tubes() ([]any, error) {
 
 // Run takes jobs and hands them to the handlers, until the context ends. Then handlers that run finish,
 // within ShutdownLimit; what has not begun is given back; and Run returns nil. It returns an error if the
-// server refuses to hand out: a wrong password, say. Values of the context reach the handlers. A worker runs
+// server refuses to hand out: a wrong password, say; and if the client was closed. Values of the context reach the handlers. A worker runs
 // once.
 func (w *Worker) Run(ctx context.Context) error {
 	tubes, err := w.tubes()
 	if err != nil {
 		return err
+	}
+	if w.twice != "" {
+		return invalid("the tube %q has two handlers", w.twice)
+	}
+	if w.config.TimeLimit < 0 || w.config.ShutdownLimit < 0 {
+		return invalid("TimeLimit and ShutdownLimit are not negative")
 	}
 	if w.config.Concurrency < 1 || w.config.Concurrency > maxCount {
 		return invalid("Concurrency is 1 to %d", maxCount)
@@ -213,6 +251,10 @@ func (w *Worker) reserveAll(ctx, inner context.Context, tubes []any) error {
 	failures := 0
 	unreached := false
 	for {
+		// What is done could not be told any more, and each job would come again and again.
+		if w.client.links.isClosed() {
+			return errClosed
+		}
 		free := w.freePlaces(ctx)
 		if free == 0 {
 			return nil
@@ -397,14 +439,43 @@ func (w *Worker) guarded(name string, call func()) {
 	call()
 }
 
+// panicked is the error of a handler that panicked.
+type panicked struct {
+	value any
+	stack string
+}
+
+func (p *panicked) Error() string { return fmt.Sprintf("panic: %v", p.value) }
+
+// stackMost is how many calls of a panic are logged.
+const stackMost = 16
+
+// stackOf returns where the present panic came from, the innermost call first, on one line: without the calls of Go's
+// runtime and those of the worker.
+func stackOf() string {
+	var calls []string
+	var counters [64]uintptr
+	frames := runtime.CallersFrames(counters[:runtime.Callers(1, counters[:])])
+	for more, below := true, false; more && len(calls) < stackMost; {
+		var frame runtime.Frame
+		frame, more = frames.Next()
+		if below && strings.HasSuffix(frame.Function, ".(*Worker).call") {
+			break
+		}
+		if below && !strings.HasPrefix(frame.Function, "runtime.") {
+			calls = append(calls, fmt.Sprintf("%s (%s:%d)", frame.Function, frame.File, frame.Line))
+		}
+		below = below || frame.Function == "runtime.gopanic"
+	}
+	return strings.Join(calls, " < ")
+}
+
 // call runs the handler. A panic and runtime.Goexit are errors.
 func (w *Worker) call(ctx context.Context, h *held, then func(error)) {
 	err := errors.New("the handler called runtime.Goexit")
 	defer func() {
 		if value := recover(); value != nil {
-			err = fmt.Errorf("panic: %v", value)
-			w.config.Logger.Error("elapse: a handler panicked", "tube", h.info.Tube, "job", h.info.ID,
-				"panic", value, "stack", string(debug.Stack()))
+			err = &panicked{value, stackOf()}
 		}
 		then(err)
 	}()
@@ -456,13 +527,18 @@ func (w *Worker) work(ctx context.Context, h *held) {
 
 // failed tells the program that a handler failed.
 func (w *Worker) failed(ctx context.Context, h *held, err error) {
+	var panicked *panicked
+	if errors.As(err, &panicked) {
+		w.config.Logger.Error("elapse: a handler panicked", "job", h.info.ID, "tube", h.info.Tube,
+			"panic", panicked.value, "stack", panicked.stack)
+	}
 	if w.config.OnFailure != nil {
 		w.guarded("OnFailure", func() { w.config.OnFailure(ctx, h.info, err) })
 		return
 	}
 	cause := h.why()
 	var again *retryIn
-	if errors.As(err, &again) || errors.Is(cause, ErrCancelled) || errors.Is(cause, ErrStopped) || errors.Is(cause, ErrLeaseLost) {
+	if panicked != nil || errors.As(err, &again) || errors.Is(cause, ErrCancelled) || errors.Is(cause, ErrStopped) || errors.Is(cause, ErrLeaseLost) {
 		return
 	}
 	w.config.Logger.Warn("elapse: a handler failed", "job", h.info.ID, "tube", h.info.Tube, "error", err)

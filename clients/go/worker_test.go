@@ -403,17 +403,21 @@ func TestFailureIsLogged(t *testing.T) {
 	logger := records{lines: make(chan string, 10)}
 	endings := make(chan elapse.Ending, 10)
 	handle := func(_ context.Context, job *elapse.Job[string]) error {
-		if job.Body == "later" {
+		switch job.Body {
+		case "later":
 			return elapse.RetryIn(time.Hour, errors.New("busy"))
+		case "panic":
+			panic("at the\ndisco")
 		}
 		return errors.New("no route to host")
 	}
 	config := elapse.WorkerConfig{Logger: logger, After: func(_ *elapse.JobInfo, ending elapse.Ending) { endings <- ending }}
+	body := "x"
 	work := func(tube string, config elapse.WorkerConfig) (int64, func()) {
 		worker := elapse.NewWorker(client, config)
 		elapse.Handle(worker, tube, handle)
 		put(t, client, tube, "later")
-		id := put(t, client, tube, "x", elapse.Backoff(time.Hour, time.Hour))
+		id := put(t, client, tube, body, elapse.Backoff(time.Hour, time.Hour))
 		ctx, stop := context.WithCancel(background)
 		ended := make(chan error, 1)
 		go func() { ended <- worker.Run(ctx) }()
@@ -440,6 +444,22 @@ func TestFailureIsLogged(t *testing.T) {
 	if text := said.String(); !strings.HasSuffix(text, want) || strings.Count(text, "\n") != 1 {
 		t.Fatalf("got %q, want one line that ends with %q", text, want)
 	}
+
+	// A panic is one line, too, which says where it came from; with an OnFailure as well.
+	body = "panic"
+	before := len(said.String())
+	for _, tube := range []string{"panics", "panics and tells"} {
+		id, stop = work(tube, config)
+		stop()
+		text := said.String()[before:]
+		before = len(said.String())
+		begin := fmt.Sprintf(`elapse: a handler panicked job=%d tube=%s panic="at the\ndisco" stack=elapse_test.TestFailureIsLogged.`, id, tube)
+		if !strings.Contains(text, begin) || !strings.Contains(text, "worker_test.go:") || strings.Contains(text, "runtime.") {
+			t.Fatalf("got %q, want %q and the calls", text, begin)
+		}
+		config.OnFailure = func(context.Context, *elapse.JobInfo, error) {}
+	}
+	equal(t, strings.Count(said.String(), "\n"), 3)
 }
 
 // lockedText keeps what several goroutines write.

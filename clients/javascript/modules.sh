@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# modules.sh: puts the modules of npm that the package and its tests need into build/clients/javascript:
-# in `newest` the newest node-redis, in `four` its version 4. Exits with 77, and says why, if they cannot
-# be had. It does nothing where they are already.
+# modules.sh [lint]: puts the modules of npm that the package and its tests need into build/clients/javascript:
+# in `newest` the newest node-redis, in `four` its version 4; or, by `lint`, in `lint` prettier and eslint. Exits with 77,
+# and says why, if they cannot be had. It does nothing where they are already.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -33,5 +33,11 @@ done
 mkdir -p "$modules"
 exec 9>"$modules/lock"
 flock 9
+if [[ ${1-} == lint ]]; then
+    # Another version of prettier may lay the same code out in another way, so one version is named.
+    # typescript-eslint needs the TypeScript that is written in JavaScript, and the types of what the package uses.
+    install lint prettier@3.10.1 eslint@9 @eslint/js@9 typescript-eslint@8 typescript@5 redis @types/node @opentelemetry/api
+    exit
+fi
 install newest redis typescript@7 @types/node @opentelemetry/api
 install four redis@4

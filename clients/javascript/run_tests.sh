@@ -30,7 +30,7 @@ run()
 
 case $1 in
     short)
-        run newest client.test.mjs gather.test.mjs worker.test.mjs
+        run newest client.test.mjs gather.test.mjs misuse.test.mjs worker.test.mjs
         ;;
     programs)
         run newest process.test.mjs proof.test.mjs readme.test.mjs tracing.test.mjs

@@ -64,7 +64,7 @@ case $1 in
         ;;
     go)
         go mod init shop 2>/dev/null
-        go mod edit -require=elapse@v0.2.0 -replace=elapse=/given/go
+        go mod edit -require=elapse@v0.3.0 -replace=elapse=/given/go
         go mod edit -require=github.com/gomodule/redigo@v1.8.3 \
             -replace=github.com/gomodule/redigo=/usr/share/gocode/src/github.com/gomodule/redigo
         cp /given/mine.go .

@@ -60,7 +60,8 @@ function clientOptions(connection: QueueOptions["connection"]): ClientOptions {
 }
 
 function backoffOf(options: JobsOptions): readonly [number, number] {
-  const backoff = typeof options.backoff === "number" ? { type: "fixed" as const, delay: options.backoff } : options.backoff;
+  const backoff =
+    typeof options.backoff === "number" ? { type: "fixed" as const, delay: options.backoff } : options.backoff;
   const delay = backoff?.delay ?? 0;
   if (backoff?.type !== "exponential") return [delay, delay];
   return [delay, Math.min(LONGEST_BACKOFF_MS, delay * 2 ** (options.attempts ?? 1))];
@@ -109,15 +110,19 @@ export class Job<Data = unknown, Result = unknown, Name extends string = string>
   }
 
   #look(): Promise<JobInfo | undefined> {
-    return this.#number === undefined ? this.#client.lookup(this.queueName, this.id) : this.#client.lookupId(this.#number);
+    return this.#number === undefined
+      ? this.#client.lookup(this.queueName, this.id)
+      : this.#client.lookupId(this.#number);
   }
 
   /** Due after so many milliseconds from now. Throws if a worker has the job, or if it is gone. */
   async changeDelay(delay: number): Promise<void> {
-    const word = this.#number === undefined
-      ? await this.#client.reschedule(this.queueName, this.id, { in: delay })
-      : await this.#client.rescheduleId(this.#number, { in: delay });
-    if (word !== "rescheduled") throw new Error(`job ${this.id} is ${word === "running" ? "active" : "gone"}: its delay has not changed`);
+    const word =
+      this.#number === undefined
+        ? await this.#client.reschedule(this.queueName, this.id, { in: delay })
+        : await this.#client.rescheduleId(this.#number, { in: delay });
+    if (word !== "rescheduled")
+      throw new Error(`job ${this.id} is ${word === "running" ? "active" : "gone"}: its delay has not changed`);
   }
 
   /** Removes the job. A worker that has it is told to stop by the signal of its processor. */
@@ -138,18 +143,24 @@ export class Job<Data = unknown, Result = unknown, Name extends string = string>
 
   async #kick(): Promise<void> {
     const number = this.#number ?? (await this.#look())?.id;
-    if (number === undefined || (await this.#client.kickId(number)) !== "ok") throw new Error(`job ${this.id} is active or gone`);
+    if (number === undefined || (await this.#client.kickId(number)) !== "ok")
+      throw new Error(`job ${this.id} is active or gone`);
   }
 
   /** `unknown`: it is completed, or was removed. */
   async getState(): Promise<JobState> {
     const info = await this.#look();
     switch (info?.state) {
-      case "delayed": return "delayed";
-      case "ready": return "waiting";
-      case "reserved": return "active";
-      case "buried": return "failed";
-      default: return "unknown";
+      case "delayed":
+        return "delayed";
+      case "ready":
+        return "waiting";
+      case "reserved":
+        return "active";
+      case "buried":
+        return "failed";
+      default:
+        return "unknown";
     }
   }
 }
@@ -164,7 +175,10 @@ export class Queue<Data = unknown, Result = unknown, Name extends string = strin
   readonly #client: Client;
   readonly #defaults: JobsOptions;
 
-  constructor(readonly name: string, options: QueueOptions = {}) {
+  constructor(
+    readonly name: string,
+    options: QueueOptions = {},
+  ) {
     this.#client = new Client(clientOptions(options.connection));
     this.#defaults = options.defaultJobOptions ?? {};
   }
@@ -197,7 +211,8 @@ export class Queue<Data = unknown, Result = unknown, Name extends string = strin
 
   /** Hands out nothing until `resume`. Throws if the queue never had a job. */
   async pause(): Promise<void> {
-    if ((await this.#client.pause(this.name, FOR_EVER)) === "gone") throw new Error(`there is no queue '${this.name}' yet: nothing was paused`);
+    if ((await this.#client.pause(this.name, FOR_EVER)) === "gone")
+      throw new Error(`there is no queue '${this.name}' yet: nothing was paused`);
   }
 
   async resume(): Promise<void> {
@@ -206,7 +221,12 @@ export class Queue<Data = unknown, Result = unknown, Name extends string = strin
 
   async getJobCounts(): Promise<{ waiting: number; active: number; delayed: number; failed: number }> {
     const stats = await this.#client.stats(this.name);
-    return { waiting: stats?.ready ?? 0, active: stats?.reserved ?? 0, delayed: stats?.delayed ?? 0, failed: stats?.buried ?? 0 };
+    return {
+      waiting: stats?.ready ?? 0,
+      active: stats?.reserved ?? 0,
+      delayed: stats?.delayed ?? 0,
+      failed: stats?.buried ?? 0,
+    };
   }
 
   close(): Promise<void> {
@@ -216,7 +236,9 @@ export class Queue<Data = unknown, Result = unknown, Name extends string = strin
 
 /** Does the work of a job. What it returns goes to the event `completed`. */
 export type Processor<Data = unknown, Result = unknown, Name extends string = string> = (
-  job: Job<Data, Result, Name>, token: string, signal: AbortSignal,
+  job: Job<Data, Result, Name>,
+  token: string,
+  signal: AbortSignal,
 ) => Promise<Result> | Result;
 
 export interface WorkerOptions {
@@ -234,7 +256,11 @@ export class Worker<Data = unknown, Result = unknown, Name extends string = stri
   readonly #results = new Map<TakenJob, { job: Job<Data, Result, Name>; result?: Result; error?: unknown }>();
   #ended: Promise<void> | undefined;
 
-  constructor(readonly name: string, processor: Processor<Data, Result, Name>, options: WorkerOptions = {}) {
+  constructor(
+    readonly name: string,
+    processor: Processor<Data, Result, Name>,
+    options: WorkerOptions = {},
+  ) {
     super();
     const given = clientOptions(options.connection);
     this.#client = new Client(given);
@@ -284,7 +310,13 @@ export class Worker<Data = unknown, Result = unknown, Name extends string = stri
   async #process(taken: TakenJob, processor: Processor<Data, Result, Name>): Promise<void> {
     const { name, data } = taken.data<Body>();
     const job = new Job<Data, Result, Name>(
-      this.#client, this.name, taken.key ?? String(taken.id), name as Name, data as Data, {}, taken.attempt - 1,
+      this.#client,
+      this.name,
+      taken.key ?? String(taken.id),
+      name as Name,
+      data as Data,
+      {},
+      taken.attempt - 1,
     );
     const ended: { job: Job<Data, Result, Name>; result?: Result; error?: unknown } = { job };
     this.#results.set(taken, ended);

@@ -2,7 +2,14 @@
 import { Link, LostError, sleep } from "./connection.js";
 import type { ConnectOptions, Connection } from "./connection.js";
 import {
-  DrainingError, ElapseError, ReplyError, TransactionAbortedError, TryAgainError, UnavailableError, UncertainError, UnknownError,
+  DrainingError,
+  ElapseError,
+  ReplyError,
+  TransactionAbortedError,
+  TryAgainError,
+  UnavailableError,
+  UncertainError,
+  UnknownError,
 } from "./errors.js";
 import { PUT_OPTIONS, gather, newToken, putArguments } from "./put.js";
 import type { ArriveResult, GatherOptions, Put, PutOptions, PutResult } from "./put.js";
@@ -11,7 +18,18 @@ import type { GroupInfo, JobInfo, JobState, Stats } from "./look.js";
 import { Transaction, arriveResult, dueArguments, putResult } from "./transaction.js";
 import type { Due } from "./transaction.js";
 import { inPutSpan, withTrace } from "./tracing.js";
-import { arrayOf, durationMs, durationText, jsonCodec, mapOf, nameOf, numberOf, onlyOptions, textOf } from "./values.js";
+import {
+  arrayOf,
+  durationMs,
+  durationText,
+  isArray,
+  jsonCodec,
+  mapOf,
+  nameOf,
+  numberOf,
+  onlyOptions,
+  textOf,
+} from "./values.js";
 import type { Argument, Codec, Duration, Reply } from "./values.js";
 
 export interface ClientOptions extends ConnectOptions {
@@ -24,14 +42,23 @@ export interface ClientOptions extends ConnectOptions {
 }
 
 const EACH_OPTION: Readonly<Record<keyof ClientOptions, true>> = {
-  addresses: true, username: true, password: true, tls: true, name: true, deadline: true, silence: true, codec: true,
+  addresses: true,
+  username: true,
+  password: true,
+  tls: true,
+  name: true,
+  deadline: true,
+  silence: true,
+  codec: true,
 };
 /** The names of the options of a client. */
 export const CLIENT_OPTIONS: readonly string[] = Object.keys(EACH_OPTION);
 
 /** The options of a client among others. */
 export function clientOptionsOf(options: object): ClientOptions {
-  return Object.fromEntries(Object.entries(options).filter(([name]) => CLIENT_OPTIONS.includes(name)));
+  return Object.fromEntries(
+    Object.entries(options).filter(([name, value]) => CLIENT_OPTIONS.includes(name) && value !== undefined),
+  );
 }
 
 /** `removed`: nobody gets the job. `running`: a worker has it. `gone`: there is no such job. */
@@ -80,6 +107,7 @@ export class Client {
   readonly tokenMs: number;
   readonly #link: Link;
   readonly #deadlineMs: number;
+  readonly #connectOptions: ClientOptions;
   #sending: Promise<unknown> = Promise.resolve();
 
   /** Connects at the first command. */
@@ -87,12 +115,25 @@ export class Client {
     const given = typeof options === "string" ? { addresses: options } : options;
     onlyOptions("a client", given, CLIENT_OPTIONS);
     this.codec = given.codec ?? jsonCodec;
+    this.#connectOptions = given;
     this.#deadlineMs = durationMs(given.deadline ?? 30_000, "deadline");
     if (this.#deadlineMs < 1 || this.#deadlineMs > LONGEST_TOKEN_MS - TOKEN_REST_MS) {
       throw new RangeError("deadline: 1 ms to 9 minutes, so that a token outlives it");
     }
     this.tokenMs = Math.ceil(this.#deadlineMs) + TOKEN_REST_MS;
-    this.#link = new Link(given, durationMs(given.silence ?? 12_000, "silence"));
+    const silenceMs = durationMs(given.silence ?? 12_000, "silence");
+    if (silenceMs === 0) throw new RangeError("silence: more than 0");
+    this.#link = new Link(given, silenceMs);
+  }
+
+  /** @internal The options that this client was made with. */
+  get connectOptions(): ClientOptions {
+    return this.#connectOptions;
+  }
+
+  /** Whether `close` was called. */
+  get isClosed(): boolean {
+    return this.#link.isClosed;
   }
 
   /**
@@ -105,7 +146,9 @@ export class Client {
       onlyOptions("put", options, PUT_OPTIONS);
       const headers = withTrace(options.headers);
       const args = putArguments(
-        { tube, body, options: headers === undefined ? options : { ...options, headers } }, this.codec, this.tokenMs,
+        { tube, body, options: headers === undefined ? options : { ...options, headers } },
+        this.codec,
+        this.tokenMs,
       );
       return putResult((await this.#run(args, options.token !== false)).reply);
     });
@@ -117,8 +160,11 @@ export class Client {
    */
   async arrive(tube: string, key: string, n = 1, options: { token?: string } = {}): Promise<ArriveResult> {
     onlyOptions("arrive", options, ["token"]);
-    const token = options.token === undefined ? [newToken(), "FOR", `${this.tokenMs}ms`] : [nameOf(options.token, "token")];
-    return arriveResult((await this.#run(["ARRIVE", nameOf(tube, "tube"), nameOf(key, "key"), String(n), "TOKEN", ...token], true)).reply);
+    const token =
+      options.token === undefined ? [newToken(), "FOR", `${this.tokenMs}ms`] : [nameOf(options.token, "token")];
+    return arriveResult(
+      (await this.#run(["ARRIVE", nameOf(tube, "tube"), nameOf(key, "key"), String(n), "TOKEN", ...token], true)).reply,
+    );
   }
 
   /**
@@ -130,10 +176,13 @@ export class Client {
     const [whole, ...others] = gather(tube, body, pieces, options) as [Put, ...Put[]];
     const first = await this.put(whole.tube, whole.body, whole.options);
     const results = await Promise.allSettled(others.map((one) => this.put(one.tube, one.body, one.options)));
-    return [first, ...results.map((one) => {
-      if (one.status === "rejected") throw one.reason;
-      return one.value;
-    })];
+    return [
+      first,
+      ...results.map((one) => {
+        if (one.status === "rejected") throw one.reason;
+        return one.value;
+      }),
+    ];
   }
 
   /**
@@ -143,18 +192,29 @@ export class Client {
   cancel(tube: string, key: string): Promise<CancelOutcome>;
   cancel(tube: string, keys: readonly string[]): Promise<(CancelOutcome | ElapseError)[]>;
   cancel(tube: string, keys: string | readonly string[]): Promise<CancelOutcome | (CancelOutcome | ElapseError)[]> {
-    return this.#oneOrMany<CancelOutcome>(() => ["CANCEL", nameOf(tube, "tube")], keys, (key) => [nameOf(key, "key")]);
+    return this.#oneOrMany<CancelOutcome>(
+      () => ["CANCEL", nameOf(tube, "tube")],
+      keys,
+      (key) => [nameOf(key, "key")],
+    );
   }
 
   /** Cancels jobs by their ids. */
   cancelId(id: number): Promise<CancelOutcome>;
   cancelId(ids: readonly number[]): Promise<(CancelOutcome | ElapseError)[]>;
   cancelId(ids: number | readonly number[]): Promise<CancelOutcome | (CancelOutcome | ElapseError)[]> {
-    return this.#oneOrMany<CancelOutcome>(() => ["CANCELID"], ids, (id) => [String(id)]);
+    return this.#oneOrMany<CancelOutcome>(
+      () => ["CANCELID"],
+      ids,
+      (id) => [String(id)],
+    );
   }
 
   /** Cancels all jobs of a tube, or those in a state or with a tag. Returns how many. */
-  async cancelAll(tube: string, which: { state?: JobState; tag?: string } = {}): Promise<{ removed: number; running: number }> {
+  async cancelAll(
+    tube: string,
+    which: { state?: JobState; tag?: string } = {},
+  ): Promise<{ removed: number; running: number }> {
     onlyOptions("cancelAll", which, ["state", "tag"]);
     const map = mapOf((await this.#run(["CANCELALL", nameOf(tube, "tube"), ...whichArguments(which)], false)).reply);
     return { removed: numberOf(map.get("removed")), running: numberOf(map.get("running")) };
@@ -162,7 +222,9 @@ export class Client {
 
   /** Gives the job with this key another due time. `running`: a worker has it, and nothing has changed. */
   async reschedule(tube: string, key: string, due: Due): Promise<"rescheduled" | "running" | "gone"> {
-    return textOf((await this.#run(["RESCHEDULE", nameOf(tube, "tube"), nameOf(key, "key"), ...dueArguments(due)], true)).reply) as "rescheduled";
+    return textOf(
+      (await this.#run(["RESCHEDULE", nameOf(tube, "tube"), nameOf(key, "key"), ...dueArguments(due)], true)).reply,
+    ) as "rescheduled";
   }
 
   /** Gives the job with this id another due time. */
@@ -170,8 +232,8 @@ export class Client {
     return textOf((await this.#run(["RESCHEDULEID", String(id), ...dueArguments(due)], true)).reply) as "rescheduled";
   }
 
-  /** Makes up to so many buried jobs ready, or if none is buried, delayed ones. Returns how many. */
-  async kick(tube: string, count: number): Promise<number> {
+  /** Makes up to so many buried jobs ready, one unless given, or if none is buried, delayed ones. Returns how many. */
+  async kick(tube: string, count = 1): Promise<number> {
     return numberOf((await this.#run(["KICK", nameOf(tube, "tube"), String(count)], false)).reply);
   }
 
@@ -182,7 +244,9 @@ export class Client {
 
   /** Hands out nothing of a tube for so long; 0 ends a pause. */
   async pause(tube: string, duration: Duration): Promise<"ok" | "gone"> {
-    return textOf((await this.#run(["PAUSE", nameOf(tube, "tube"), durationText(duration, "duration")], true)).reply) as "ok";
+    return textOf(
+      (await this.#run(["PAUSE", nameOf(tube, "tube"), durationText(duration, "duration")], true)).reply,
+    ) as "ok";
   }
 
   /** Sets the limits of a tube in place of those before; `null` takes them away. */
@@ -196,13 +260,16 @@ export class Client {
   async limits(tube: string): Promise<Limits | undefined> {
     const { reply } = await this.#run(["LIMIT", nameOf(tube, "tube")], true);
     if (reply === null) return undefined;
-    const { rate, ratePer, rateBurst, groupRate, groupRatePer, groupRateBurst, groupOrder, ...others } = Object.fromEntries(
-      [...mapOf(reply)].filter(([, value]) => value !== null).map(([name, value]) => [camel(name), numberOf(value)]));
+    const { rate, ratePer, rateBurst, groupRate, groupRatePer, groupRateBurst, groupOrder, ...others } =
+      Object.fromEntries(
+        [...mapOf(reply)].filter(([, value]) => value !== null).map(([name, value]) => [camel(name), numberOf(value)]),
+      );
     return {
       ...others,
       ...(rate !== undefined && ratePer !== undefined ? { rate: [rate, ratePer], burst: rateBurst } : {}),
       ...(groupRate !== undefined && groupRatePer !== undefined
-        ? { groupRate: [groupRate, groupRatePer], groupBurst: groupRateBurst } : {}),
+        ? { groupRate: [groupRate, groupRatePer], groupBurst: groupRateBurst }
+        : {}),
       ...(groupOrder !== undefined ? { groupOrder: groupOrder !== 0 } : {}),
     };
   }
@@ -221,7 +288,8 @@ export class Client {
 
   /** Goes through the jobs of a tube, in no order. With `keys` each has its key, tag, group and error. */
   async *list(
-    tube: string, which: { state?: JobState; tag?: string; keys?: boolean } = {},
+    tube: string,
+    which: { state?: JobState; tag?: string; keys?: boolean } = {},
   ): AsyncGenerator<JobInfo, void, undefined> {
     onlyOptions("list", which, ["state", "tag", "keys"]);
     const args = ["LIST", nameOf(tube, "tube"), ...whichArguments(which), ...(which.keys === true ? ["KEYS"] : [])];
@@ -241,7 +309,8 @@ export class Client {
   /** Goes through the groups of a tube that have jobs; with `held` those alone of which a limit of each group holds jobs back. */
   async *groups(tube: string, which: { held?: boolean } = {}): AsyncGenerator<GroupInfo, void, undefined> {
     onlyOptions("groups", which, ["held"]);
-    for await (const group of this.#pages(["GROUPS", nameOf(tube, "tube"), ...(which.held === true ? ["HELD"] : [])])) yield groupOf(group);
+    for await (const group of this.#pages(["GROUPS", nameOf(tube, "tube"), ...(which.held === true ? ["HELD"] : [])]))
+      yield groupOf(group);
   }
 
   async *#pages(args: Argument[]): AsyncGenerator<Reply, void, undefined> {
@@ -273,29 +342,36 @@ export class Client {
 
   /** Ends jobs: their work is done. */
   ack(jobs: readonly Lease[], deadline?: number): Promise<(LeaseOutcome | ElapseError)[]> {
-    return this.#items<LeaseOutcome>(["ACK"], jobs.map(pair), [], deadline);
+    return this.#items<LeaseOutcome>(["ACK"], pairs(jobs), [], deadline);
   }
 
   /** Begins leases anew. */
   extend(jobs: readonly Lease[], deadline?: number): Promise<(LeaseOutcome | ElapseError)[]> {
-    return this.#items<LeaseOutcome>(["EXTEND"], jobs.map(pair), [], deadline);
+    return this.#items<LeaseOutcome>(["EXTEND"], pairs(jobs), [], deadline);
   }
 
   /** Says that the work failed. `in`: due then, and this is no failure. `after`: the least wait. */
   async nack(
-    jobs: readonly Lease[], options: { in?: Duration; after?: Duration; error?: string } = {}, deadline?: number,
+    jobs: readonly Lease[],
+    options: { in?: Duration; after?: Duration; error?: string } = {},
+    deadline?: number,
   ): Promise<(LeaseOutcome | ElapseError)[]> {
     onlyOptions("nack", options, ["in", "after", "error"]);
     const tail: Argument[] = [];
     if (options.in !== undefined) tail.push("IN", durationText(options.in, "in"));
     if (options.after !== undefined) tail.push("AFTER", durationText(options.after, "after"));
     if (options.error !== undefined) tail.push("ERROR", shortened(options.error));
-    return this.#items<LeaseOutcome>(["NACK"], jobs.map(pair), tail, deadline);
+    return this.#items<LeaseOutcome>(["NACK"], pairs(jobs), tail, deadline);
   }
 
   /** Sets jobs aside until somebody kicks them. */
   bury(jobs: readonly Lease[], error?: string, deadline?: number): Promise<(LeaseOutcome | ElapseError)[]> {
-    return this.#items<LeaseOutcome>(["BURY"], jobs.map(pair), error === undefined ? [] : ["ERROR", shortened(error)], deadline);
+    return this.#items<LeaseOutcome>(
+      ["BURY"],
+      pairs(jobs),
+      error === undefined ? [] : ["ERROR", shortened(error)],
+      deadline,
+    );
   }
 
   /**
@@ -315,7 +391,8 @@ export class Client {
 
   /** @internal Sends MULTI, the commands and EXEC. */
   async runTransaction(
-    commands: Argument[][], options: { repeatable: boolean; guarded: boolean },
+    commands: Argument[][],
+    options: { repeatable: boolean; guarded: boolean },
   ): Promise<Reply[] | null> {
     const { reply, repeated } = await this.#retry(options.repeatable, undefined, async (connection) => {
       const sent = [["MULTI"], ...commands, ["EXEC"]].map((args) => connection.send(args));
@@ -324,11 +401,15 @@ export class Client {
       if (last.status === "fulfilled") return last.value;
       const refused = replies.find((one) => one.status === "rejected" && one.reason instanceof ReplyError);
       // The error of the command says more than that of EXEC.
-      throw last.reason instanceof TransactionAbortedError && refused?.status === "rejected" ? refused.reason : last.reason;
+      throw last.reason instanceof TransactionAbortedError && refused?.status === "rejected"
+        ? refused.reason
+        : last.reason;
     });
     if (reply === null) {
       if (options.guarded && repeated) {
-        throw new UncertainError("the transaction was done by its first try, or the lease had ended: stop in both cases");
+        throw new UncertainError(
+          "the transaction was done by its first try, or the lease had ended: stop in both cases",
+        );
       }
       return null;
     }
@@ -340,7 +421,11 @@ export class Client {
   }
 
   /** Sends until an answer comes, or the deadline by `performance.now()` has passed. */
-  #retry(repeatable: boolean, deadline: number | undefined, send: (connection: Connection) => Promise<Reply>): Promise<Answer> {
+  #retry(
+    repeatable: boolean,
+    deadline: number | undefined,
+    send: (connection: Connection) => Promise<Reply>,
+  ): Promise<Answer> {
     const until = deadline ?? performance.now() + this.#deadlineMs;
     const answer = this.#tries(repeatable, until, send);
     this.#sending = answer;
@@ -382,7 +467,9 @@ export class Client {
   }
 
   async #oneOrMany<Word extends string>(
-    head: () => Argument[], given: string | number | readonly (string | number)[], write: (item: string | number) => Argument[],
+    head: () => Argument[],
+    given: string | number | readonly (string | number)[],
+    write: (item: string | number) => Argument[],
   ): Promise<Word | (Word | ElapseError)[]> {
     const many = Array.isArray(given);
     const items = (many ? given : [given]) as readonly (string | number)[];
@@ -395,7 +482,10 @@ export class Client {
 
   /** Sends a command with many parts, and again those parts that a partition did not answer. */
   async #items<Word extends string>(
-    head: Argument[], items: Argument[][], tail: Argument[], deadline?: number,
+    head: Argument[],
+    items: Argument[][],
+    tail: Argument[],
+    deadline?: number,
   ): Promise<(Word | ElapseError)[]> {
     const until = deadline ?? performance.now() + this.#deadlineMs;
     const words: (Word | ElapseError)[] = [];
@@ -405,7 +495,11 @@ export class Client {
       const again: number[] = [];
       for (let from = 0; from < left.length; from += MOST_ITEMS) {
         const part = left.slice(from, from + MOST_ITEMS);
-        const { reply, repeated } = await this.#run([...head, ...part.flatMap((i) => items[i] as Argument[]), ...tail], true, until);
+        const { reply, repeated } = await this.#run(
+          [...head, ...part.flatMap((i) => items[i] as Argument[]), ...tail],
+          true,
+          until,
+        );
         const replies = Array.isArray(reply) ? reply : [reply];
         part.forEach((place, i) => {
           if (repeated) unsure.add(place);
@@ -434,9 +528,12 @@ class LateError extends Error {}
 
 function before<T>(until: number, reply: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      reject(new LateError("no answer came until the deadline"));
-    }, Math.max(0, until - performance.now()));
+    const timer = setTimeout(
+      () => {
+        reject(new LateError("no answer came until the deadline"));
+      },
+      Math.max(0, until - performance.now()),
+    );
     reply.then(resolve, reject).finally(() => {
       clearTimeout(timer);
     });
@@ -448,8 +545,9 @@ function uncertain(cause: unknown): UncertainError {
   return new UncertainError(`it was sent, and may have been done or not: ${why}`, { cause });
 }
 
-function pair(job: Lease): Argument[] {
-  return [String(job.id), job.lease];
+function pairs(jobs: readonly Lease[]): Argument[][] {
+  if (!isArray(jobs)) throw new TypeError("the jobs are an array: write [job]");
+  return jobs.map((job) => [String(job.id), job.lease]);
 }
 
 const LONGEST_ERROR = 1024; // bytes; the server cuts at the end of a character
@@ -460,7 +558,13 @@ function shortened(error: string): string {
 
 function rateArguments(word: string, name: string, rate: Rate | undefined, burst: number | undefined): Argument[] {
   if (rate !== undefined) {
-    return [word, String(rate[0]), "PER", durationText(rate[1], name), ...(burst === undefined ? [] : ["BURST", String(burst)])];
+    return [
+      word,
+      String(rate[0]),
+      "PER",
+      durationText(rate[1], name),
+      ...(burst === undefined ? [] : ["BURST", String(burst)]),
+    ];
   }
   if (burst !== undefined) throw new TypeError(`limit: the burst needs ${name}`);
   return [];
@@ -468,7 +572,9 @@ function rateArguments(word: string, name: string, rate: Rate | undefined, burst
 
 function limitArguments({ rate, burst, groupRate, groupBurst, groupOrder, buriedAge, ...counts }: Limits): Argument[] {
   return [
-    ...Object.entries(counts).flatMap(([name, count]) => (count === undefined ? [] : [name.toUpperCase(), String(count)])),
+    ...Object.entries(counts).flatMap(([name, count]) =>
+      count === undefined ? [] : [name.toUpperCase(), String(count)],
+    ),
     ...rateArguments("RATE", "rate", rate, burst),
     ...rateArguments("GROUPRATE", "groupRate", groupRate, groupBurst),
     ...(groupOrder === true ? ["GROUPORDER"] : []),

@@ -35,7 +35,10 @@ interface RedisClient {
 
 /** The connection was lost. If `wasSent`, what was not answered may have been done. */
 export class LostError extends Error {
-  constructor(readonly wasSent: boolean, cause: unknown) {
+  constructor(
+    readonly wasSent: boolean,
+    cause: unknown,
+  ) {
     super(cause instanceof Error ? cause.message : String(cause), { cause });
   }
 }
@@ -151,7 +154,9 @@ export class Connection {
     for (const word of args) {
       // node-redis would reject it, and that would look like a connection that is lost.
       if (typeof word !== "string" && !Buffer.isBuffer(word)) {
-        return Promise.reject(new TypeError(`an argument of ${String(args[0])} is neither a text nor bytes: ${String(word)}`));
+        return Promise.reject(
+          new TypeError(`an argument of ${String(args[0])} is neither a text nor bytes: ${String(word)}`),
+        );
       }
     }
     if (this.isLost) return Promise.reject(new LostError(false, new Error("the connection is closed")));
@@ -245,7 +250,8 @@ export class Link {
   #closing = new AbortController();
 
   constructor(options: ConnectOptions, silenceMs: number) {
-    const texts = typeof options.addresses === "string" ? [options.addresses] : options.addresses ?? ["127.0.0.1:11300"];
+    const texts =
+      typeof options.addresses === "string" ? [options.addresses] : (options.addresses ?? ["127.0.0.1:11300"]);
     if (texts.length === 0) throw new TypeError("there is no address of a server");
     this.#addresses = texts.map((text) => addressOf(text, options));
     this.#options = options;
@@ -312,6 +318,10 @@ export class Link {
         }
       }
     }
+  }
+
+  get isClosed(): boolean {
+    return this.#closing.signal.aborted;
   }
 
   /** The server of this connection takes no more work: the next command goes to the next address. */

@@ -61,11 +61,7 @@ export class StoppedError extends ElapseError {
 }
 
 /** The server answered an error. Nothing has changed. */
-export class ReplyError extends ElapseError {
-  constructor(code: string, message: string) {
-    super(code, message);
-  }
-}
+export class ReplyError extends ElapseError {}
 
 /** `ERR`: the command cannot be understood. */
 export class InvalidError extends ReplyError {}

@@ -3,9 +3,29 @@ export { Client } from "./client.js";
 export type { CancelOutcome, ClientOptions, LeaseOutcome, Limits } from "./client.js";
 export type { ConnectOptions } from "./connection.js";
 export {
-  AuthenticationError, BusyKeyError, CancelledError, CrossSlotError, DamagedError, DiskError, DiskFullError, DrainingError,
-  ElapseError, InvalidError, LeaseLostError, LimitError, OutOfMemoryError, PermissionError, ProtocolError, ReplyError,
-  StoppedError, TimeLimitError, TransactionAbortedError, TryAgainError, UnavailableError, UncertainError, UnknownError,
+  AuthenticationError,
+  BusyKeyError,
+  CancelledError,
+  CrossSlotError,
+  DamagedError,
+  DiskError,
+  DiskFullError,
+  DrainingError,
+  ElapseError,
+  InvalidError,
+  LeaseLostError,
+  LimitError,
+  OutOfMemoryError,
+  PermissionError,
+  ProtocolError,
+  ReplyError,
+  StoppedError,
+  TimeLimitError,
+  TransactionAbortedError,
+  TryAgainError,
+  UnavailableError,
+  UncertainError,
+  UnknownError,
 } from "./errors.js";
 export { Job } from "./job.js";
 export type { Counts, GroupInfo, JobInfo, JobState, Stats } from "./look.js";

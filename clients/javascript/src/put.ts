@@ -1,6 +1,6 @@
 /** Puts: their options, and how they are written. */
 import { randomBytes } from "node:crypto";
-import { bufferOf, durationText, nameOf, onlyOptions, timeText } from "./values.js";
+import { bufferOf, durationText, isArray, nameOf, onlyOptions, timeText } from "./values.js";
 import type { Argument, Codec, Duration, Time } from "./values.js";
 
 /** What happens if the key of a put is taken. */
@@ -50,8 +50,24 @@ export interface PutOptions {
 }
 
 const EACH_OPTION: Readonly<Record<keyof PutOptions, true>> = {
-  in: true, at: true, every: true, cron: true, zone: true, key: true, await: true, ifKey: true, tag: true, group: true,
-  priority: true, ttr: true, expire: true, attempts: true, backoff: true, token: true, tokenFor: true, headers: true,
+  in: true,
+  at: true,
+  every: true,
+  cron: true,
+  zone: true,
+  key: true,
+  await: true,
+  ifKey: true,
+  tag: true,
+  group: true,
+  priority: true,
+  ttr: true,
+  expire: true,
+  attempts: true,
+  backoff: true,
+  token: true,
+  tokenFor: true,
+  headers: true,
 };
 /** The names of the options of a put. */
 export const PUT_OPTIONS: readonly string[] = Object.keys(EACH_OPTION);
@@ -107,6 +123,7 @@ export const GATHER_KEY = "elapse-gather-key";
  * those of its pieces, of which there are up to 999.
  */
 export function gather(tube: string, body: unknown, pieces: readonly Put[], options: GatherOptions): Put[] {
+  if (!isArray(pieces)) throw new TypeError("the pieces of a gather are an array of puts, made by put");
   if (pieces.length === 0) throw new TypeError("a gather needs a piece");
   for (const name of ["in", "at", "every", "cron", "zone", "ifKey", "await"]) {
     if (name in options) throw new TypeError(`a gather has no option '${name}'`);
@@ -116,7 +133,10 @@ export function gather(tube: string, body: unknown, pieces: readonly Put[], opti
   // A key that is taken is an error: pieces of two gathers must not be counted together.
   const whole = put(tube, body, { ...others, key, await: pieces.length, in: timeout, ifKey: "fail" });
   const where = { [GATHER_TUBE]: tube, [GATHER_KEY]: key };
-  return [whole, ...pieces.map((one) => put(one.tube, one.body, { ...one.options, headers: { ...one.options.headers, ...where } }))];
+  return [
+    whole,
+    ...pieces.map((one) => put(one.tube, one.body, { ...one.options, headers: { ...one.options.headers, ...where } })),
+  ];
 }
 
 const TOKEN_START = randomBytes(12).toString("base64url");
@@ -129,13 +149,18 @@ export function newToken(): string {
 
 function when(options: PutOptions): Argument[] {
   const given = (["in", "at", "every", "cron"] as const).filter((name) => options[name] !== undefined);
-  if (given.length > 1) throw new TypeError(`a put has at most one of in, at, every and cron, not ${given.join(" and ")}`);
+  if (given.length > 1)
+    throw new TypeError(`a put has at most one of in, at, every and cron, not ${given.join(" and ")}`);
   if (options.zone !== undefined && options.cron === undefined) throw new TypeError("zone needs cron");
   if (options.in !== undefined) return ["IN", durationText(options.in, "in")];
   if (options.at !== undefined) return ["AT", timeText(options.at, "at")];
   if (options.every !== undefined) return ["EVERY", durationText(options.every, "every")];
   if (options.cron === undefined) return [];
-  return ["CRON", nameOf(options.cron, "cron"), ...(options.zone !== undefined ? ["ZONE", nameOf(options.zone, "zone")] : [])];
+  return [
+    "CRON",
+    nameOf(options.cron, "cron"),
+    ...(options.zone !== undefined ? ["ZONE", nameOf(options.zone, "zone")] : []),
+  ];
 }
 
 function ifKey(choice: IfKey): Argument[] {

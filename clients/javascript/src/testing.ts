@@ -96,14 +96,19 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   const where = options.data === undefined ? ["--durability", "memory"] : ["--data", options.data];
   if (options.clock ?? options.data === undefined) where.push("--test-clock");
   const child = spawn(
-    program, ["serve", "--listen", `127.0.0.1:${options.port ?? 0}`, ...where, ...(options.arguments ?? [])],
+    program,
+    ["serve", "--listen", `127.0.0.1:${options.port ?? 0}`, ...where, ...(options.arguments ?? [])],
     { stdio: ["ignore", "ignore", "pipe"] },
   );
   return new Promise((resolve, reject) => {
     let log = "";
     child.once("error", (error) => {
-      reject(new Error(`the program '${program}' cannot be started: name it in ELAPSE_PROGRAM, or have elapse in PATH: ${error.message}`,
-        { cause: error }));
+      reject(
+        new Error(
+          `the program '${program}' cannot be started: name it in ELAPSE_PROGRAM, or have elapse in PATH: ${error.message}`,
+          { cause: error },
+        ),
+      );
     });
     child.once("exit", (status) => {
       reject(new Error(`${program} serve ended with status ${String(status)}:\n${log}`));

@@ -70,11 +70,16 @@ export function inJobSpan<T>(
 ): Promise<T> {
   if (api === undefined) return run();
   const from = api.trace.getSpanContext(api.propagation.extract(api.ROOT_CONTEXT, job.headers));
-  return inSpan(api, `process ${job.tube}`, {
-    kind: CONSUMER,
-    links: from === undefined ? [] : [{ context: from }],
-    attributes: { "messaging.destination.name": job.tube, "messaging.message.id": String(job.id) },
-  }, run);
+  return inSpan(
+    api,
+    `process ${job.tube}`,
+    {
+      kind: CONSUMER,
+      links: from === undefined ? [] : [{ context: from }],
+      attributes: { "messaging.destination.name": job.tube, "messaging.message.id": String(job.id) },
+    },
+    run,
+  );
 }
 
 function inSpan<T>(by: Api, name: string, options: object, run: () => Promise<T>): Promise<T> {

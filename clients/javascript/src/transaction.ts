@@ -14,12 +14,14 @@ export type Due = { in: Duration } | { at: Time };
 
 export function dueArguments(due: Due): Argument[] {
   onlyOptions("reschedule", due, ["in", "at"]);
+  if ("in" in due === "at" in due) throw new TypeError("reschedule needs one of in and at");
   return "in" in due ? ["IN", durationText(due.in, "in")] : ["AT", timeText(due.at, "at")];
 }
 
 export function putResult(reply: Reply | undefined): PutResult {
   if (reply instanceof Error) throw reply;
-  if (!Array.isArray(reply)) throw new InvalidError("ERR", "a put was answered by something else than an id and a word");
+  if (!Array.isArray(reply))
+    throw new InvalidError("ERR", "a put was answered by something else than an id and a word");
   return { id: numberOf(reply[0]), outcome: textOf(reply[1]) as PutResult["outcome"] };
 }
 
@@ -112,7 +114,9 @@ export class Transaction {
       const one = this.#puts[Number(args[0])] as Put;
       const headers = withTrace(one.options.headers);
       return putArguments(
-        { ...one, options: headers === undefined ? one.options : { ...one.options, headers } }, this.#host.codec, tokenMs,
+        { ...one, options: headers === undefined ? one.options : { ...one.options, headers } },
+        this.#host.codec,
+        tokenMs,
       );
     });
     if (guarded) commands.unshift(["LEASED", ...this.#guards]);

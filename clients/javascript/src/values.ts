@@ -16,6 +16,8 @@ export interface Codec {
 export const jsonCodec: Codec = {
   encode(value) {
     if (typeof value === "string" || value instanceof Uint8Array) return value;
+    // JSON makes {} of it, and what it stands for would be lost.
+    if (value instanceof Promise) throw new TypeError("the body is a promise: await it");
     const text = JSON.stringify(value) as string | undefined;
     if (text === undefined) throw new TypeError("the body is a value that JSON does not have");
     return text;
@@ -36,7 +38,11 @@ export function bufferOf(bytes: Uint8Array | string): Buffer {
 
 /** A name: of a tube, a key, a tag, a group, a token. `what` says in an error which one it is. */
 export function nameOf(name: unknown, what: string): Argument {
-  if (typeof name === "string") return name;
+  if (typeof name === "string") {
+    // Half of a character has no bytes of its own: two names that differ in it would be one.
+    if (/\p{Surrogate}/u.test(name)) throw new TypeError(`a ${what} has half of a character of UTF-16`);
+    return name;
+  }
   if (name instanceof Uint8Array) return bufferOf(name);
   throw new TypeError(`a ${what} is a text or bytes, and not ${String(name)}`);
 }
@@ -67,7 +73,14 @@ export function durationText(duration: Duration, name: string): string {
 }
 
 const UNITS_MS: Readonly<Record<string, number>> = {
-  w: 604_800_000, d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000, ms: 1, us: 1e-3, ns: 1e-6,
+  w: 604_800_000,
+  d: 86_400_000,
+  h: 3_600_000,
+  m: 60_000,
+  s: 1000,
+  ms: 1,
+  us: 1e-3,
+  ns: 1e-6,
 };
 
 /** A duration in milliseconds, for the clocks of this process. */
@@ -78,7 +91,7 @@ export function durationMs(duration: Duration, name: string): number {
   }
   refuseSpace(duration, name);
   const parts = /^(?:\d+(?:\.\d+)?(?:ms|us|ns|w|d|h|m|s))+$/.test(duration)
-    ? duration.match(/\d+(?:\.\d+)?[a-z]+/g) ?? []
+    ? (duration.match(/\d+(?:\.\d+)?[a-z]+/g) ?? [])
     : [];
   if (parts.length === 0) throw new RangeError(`${name}: this is no duration: '${duration}'`);
   return parts.reduce((sum, part) => sum + parseFloat(part) * (UNITS_MS[part.replace(/^[\d.]+/, "")] as number), 0);
@@ -89,6 +102,11 @@ export function timeText(time: Time, name: string): string {
   const ms = time instanceof Date ? time.getTime() : time;
   if (!Number.isFinite(ms) || ms < 0) throw new RangeError(`${name}: this is no time`);
   return String(Math.ceil(ms));
+}
+
+/** Whether a value is an array. It tells no type, so that the type of an argument stays what it was. */
+export function isArray(value: unknown): boolean {
+  return Array.isArray(value);
 }
 
 export function textOf(reply: Reply | undefined): string {
@@ -129,7 +147,7 @@ export function headersOf(reply: Reply | undefined): Record<string, string> {
   try {
     const value: unknown = JSON.parse(textOf(reply));
     if (typeof value !== "object" || value === null) return {};
-    return Object.fromEntries(Object.entries(value).filter(([, text]) => typeof text === "string")) as Record<string, string>;
+    return Object.fromEntries(Object.entries(value).filter(([, text]) => typeof text === "string"));
   } catch {
     return {};
   }

@@ -3,7 +3,15 @@ import { hostname } from "node:os";
 import { CLIENT_OPTIONS, Client, clientOptionsOf } from "./client.js";
 import type { ClientOptions, LeaseOutcome } from "./client.js";
 import { Link, LostError, sleep } from "./connection.js";
-import { CancelledError, ElapseError, LeaseLostError, ReplyError, StoppedError, TimeLimitError, UnavailableError } from "./errors.js";
+import {
+  CancelledError,
+  ElapseError,
+  LeaseLostError,
+  ReplyError,
+  StoppedError,
+  TimeLimitError,
+  UnavailableError,
+} from "./errors.js";
 import { Job } from "./job.js";
 import { countJob, inJobSpan } from "./tracing.js";
 import { arrayOf, durationMs, nameOf, onlyOptions } from "./values.js";
@@ -52,7 +60,7 @@ export interface Hooks {
 }
 
 export interface WorkerOptions extends ClientOptions {
-  /** The client for all but RESERVE; without one the worker makes one from these options. */
+  /** The client for all but RESERVE, and the server of it; without one the worker makes one from these options. */
   client?: Client;
   /** How many handlers run at a time; the default is 8. */
   concurrency?: number;
@@ -68,7 +76,13 @@ export interface WorkerOptions extends ClientOptions {
 }
 
 const OWN_OPTIONS: Readonly<Record<Exclude<keyof WorkerOptions, keyof ClientOptions>, true>> = {
-  client: true, concurrency: true, signal: true, signals: true, grace: true, timeLimit: true, hooks: true,
+  client: true,
+  concurrency: true,
+  signal: true,
+  signals: true,
+  grace: true,
+  timeLimit: true,
+  hooks: true,
 };
 const WORKER_OPTIONS: readonly string[] = [...CLIENT_OPTIONS, ...Object.keys(OWN_OPTIONS)];
 
@@ -105,6 +119,8 @@ export class Worker {
   readonly #signals: readonly NodeJS.Signals[];
   readonly #signal: AbortSignal | undefined;
   readonly #stopping = new AbortController();
+  /** Ends the wait for the handlers, when the worker stops. */
+  readonly #hurrying = new AbortController();
   readonly #held = new Set<Held>();
   readonly #running = new Set<Promise<void>>();
   #freed: (() => void) | undefined;
@@ -126,20 +142,33 @@ export class Worker {
   ) {
     onlyOptions("a worker", options, WORKER_OPTIONS);
     onlyOptions("hooks", options.hooks ?? {}, ["before", "after", "failure", "error"]);
-    this.#tubes = Array.isArray(tubes) ? [...tubes as readonly string[]] : [tubes as string];
+    this.#tubes = Array.isArray(tubes) ? [...(tubes as readonly string[])] : [tubes as string];
     for (const tube of this.#tubes) nameOf(tube, "tube");
     if (this.#tubes.length === 0) throw new TypeError("a worker needs a tube");
+    // Programs in JavaScript have no types that refuse it.
+    const given = handler as Handler | Readonly<Record<string, Handler>> | null | undefined;
+    if (given === null || (typeof given !== "function" && typeof given !== "object")) {
+      throw new TypeError(`a worker needs a handler, or an object with one for each tube, and not ${typeof handler}`);
+    }
     this.#handlers = typeof handler === "function" ? () => handler : (tube) => handler[tube];
     const without = this.#tubes.find((tube) => typeof this.#handlers(tube) !== "function");
     if (without !== undefined) throw new TypeError(`there is no handler for the tube '${without}'`);
     this.#concurrency = options.concurrency ?? 8;
     if (!Number.isInteger(this.#concurrency) || this.#concurrency < 1) throw new RangeError("concurrency: 1 or more");
-    const named = { name: `${hostname()}:${process.pid}`, ...clientOptionsOf(options) };
+    if (options.client !== undefined && typeof (options.client as Partial<Client>).isClosed !== "boolean") {
+      throw new TypeError("client: a Client; the options of a client stand beside it");
+    }
+    const named = {
+      name: `${hostname()}:${process.pid}`,
+      ...options.client?.connectOptions,
+      ...clientOptionsOf(options),
+    };
     this.#ownsClient = options.client === undefined;
     this.#client = options.client ?? new Client(named);
     this.#link = new Link(named, durationMs(options.silence ?? 12_000, "silence") + WAIT_MS);
-    this.#graceMs = durationMs(options.grace ?? 30_000, "grace");
-    this.#timeLimitMs = options.timeLimit === undefined ? undefined : durationMs(options.timeLimit, "timeLimit");
+    this.#graceMs = timerMs(options.grace ?? 30_000, "grace");
+    this.#timeLimitMs = options.timeLimit === undefined ? undefined : timerMs(options.timeLimit, "timeLimit");
+    if (this.#timeLimitMs === 0) throw new RangeError("timeLimit: more than 0; without one there is no limit");
     this.#hooks = options.hooks ?? {};
     this.#signals = options.signals ?? ["SIGTERM", "SIGINT"];
     this.#signal = options.signal;
@@ -147,7 +176,8 @@ export class Worker {
 
   /**
    * Works until `stop`, the signal of the options, or a signal of the process. Resolves when every job is
-   * done or given back. Rejects if the server refuses to hand out: a wrong password, a right that is missing.
+   * done or given back. Rejects if the server refuses to hand out: a wrong password, a right that is missing; and if
+   * the `client` of the options was closed.
    */
   run(): Promise<void> {
     this.#run ??= this.#work();
@@ -156,7 +186,8 @@ export class Worker {
 
   /**
    * Stops: takes no more jobs, gives back what has not begun, and waits for the handlers that run. When
-   * `grace` is over it aborts their signals and gives their jobs back.
+   * `grace` is over it aborts their signals and gives their jobs back. A second signal of the process ends the grace.
+   * A handler calls it without awaiting it, because it waits for the handler.
    */
   async stop(): Promise<void> {
     this.#stopping.abort();
@@ -167,7 +198,11 @@ export class Worker {
     const stop = (): void => {
       this.#stopping.abort();
     };
-    for (const signal of this.#signals) process.on(signal, stop);
+    const stopBySignal = (): void => {
+      if (this.#isStopping) this.#hurrying.abort();
+      stop();
+    };
+    for (const signal of this.#signals) process.on(signal, stopBySignal);
     this.#signal?.addEventListener("abort", stop, { once: true });
     if (this.#signal?.aborted === true) stop();
     try {
@@ -175,7 +210,7 @@ export class Worker {
     } finally {
       stop();
       await this.#drain();
-      for (const signal of this.#signals) process.off(signal, stop);
+      for (const signal of this.#signals) process.off(signal, stopBySignal);
       this.#signal?.removeEventListener("abort", stop);
       this.#link.destroy();
       if (this.#ownsClient) await this.#client.close();
@@ -194,13 +229,16 @@ export class Worker {
       });
     });
     while (!this.#isStopping) {
+      // What is done could not be told any more, and each job would come again and again.
+      if (this.#client.isClosed) throw new UnavailableError("the client of the worker is closed");
       const free = Math.min(this.#concurrency - this.#running.size, MOST_JOBS);
       if (free === 0) {
         await Promise.race([stopped, new Promise<void>((resolve) => (this.#freed = resolve))]);
         continue;
       }
       try {
-        const connection = this.#link.current ??
+        const connection =
+          this.#link.current ??
           (await Promise.race([stopped, this.#link.connected(performance.now() + this.#patienceMs)]));
         if (connection === undefined) return;
         this.#isReached();
@@ -209,6 +247,7 @@ export class Worker {
       } catch (error) {
         if (error instanceof ReplyError && !["TRYAGAIN", "DISKERROR", "OOM", "LIMIT"].includes(error.code)) throw error;
         const isUnreached = error instanceof LostError || error instanceof UnavailableError;
+        // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- it may have been stopped meanwhile
         if (!this.#isStopping && !(isUnreached && this.#wasUnreached)) this.#report(error);
         this.#wasUnreached ||= isUnreached;
         if (!isUnreached) {
@@ -224,7 +263,8 @@ export class Worker {
 
   /** Who was told that no server is reached is told when one is. */
   #isReached(): void {
-    if (this.#wasUnreached && this.#hooks.error === undefined) console.error("elapse worker: a server is reached again");
+    if (this.#wasUnreached && this.#hooks.error === undefined)
+      console.error("elapse worker: a server is reached again");
     this.#wasUnreached = false;
   }
 
@@ -246,15 +286,22 @@ export class Worker {
         continue;
       }
       const held: Held = {
-        job, controller, leaseEnds: now + job.ttrMs, extendedAt: now, isGivenUp: false, giveUp: () => undefined,
+        job,
+        controller,
+        leaseEnds: now + job.ttrMs,
+        extendedAt: now,
+        isGivenUp: false,
+        giveUp: () => undefined,
       };
       this.#held.add(held);
-      const running = this.#handle(held).catch((error: unknown) => {
-        this.#report(error);
-      }).finally(() => {
-        this.#running.delete(running);
-        this.#freed?.();
-      });
+      const running = this.#handle(held)
+        .catch((error: unknown) => {
+          this.#report(error);
+        })
+        .finally(() => {
+          this.#running.delete(running);
+          this.#freed?.();
+        });
       this.#running.add(running);
     }
     if (back.length > 0) this.#giveBack(back);
@@ -262,14 +309,17 @@ export class Worker {
   }
 
   #giveBack(jobs: Job[]): void {
-    const giving: Promise<void> = this.#client.nack(jobs, { in: 0 }, performance.now() + LAST_WORDS_MS).then(
-      () => {
-        for (const job of jobs) this.#hook(() => this.#hooks.after?.(job, "returned"));
-      },
-      (error: unknown) => {
-        this.#report(error);
-      },
-    ).finally(() => this.#acking.delete(giving));
+    const giving: Promise<void> = this.#client
+      .nack(jobs, { in: 0 }, performance.now() + LAST_WORDS_MS)
+      .then(
+        () => {
+          for (const job of jobs) this.#hook(() => this.#hooks.after?.(job, "returned"));
+        },
+        (error: unknown) => {
+          this.#report(error);
+        },
+      )
+      .finally(() => this.#acking.delete(giving));
     this.#acking.add(giving);
   }
 
@@ -285,18 +335,24 @@ export class Worker {
       };
     });
     givenUp.catch(() => undefined);
-    const limit = this.#timeLimitMs === undefined ? undefined : setTimeout(() => {
-      held.giveUp(new TimeLimitError(`the handler took longer than ${String(this.#timeLimitMs)} ms`));
-    }, this.#timeLimitMs);
+    const limit =
+      this.#timeLimitMs === undefined
+        ? undefined
+        : setTimeout(() => {
+            held.giveUp(new TimeLimitError(`the handler took longer than ${String(this.#timeLimitMs)} ms`));
+          }, this.#timeLimitMs);
     let outcome: Outcome;
     try {
       this.#hook(() => this.#hooks.before?.(job));
       const handler = this.#handlers(job.tube) as Handler;
-      await Promise.race([givenUp, inJobSpan(job, async () => {
-        await handler(job);
-        // A piece of a gather is never acknowledged without arriving, unless it was cancelled.
-        if (job.gatherer !== undefined && job.ending === undefined && !job.signal.aborted) await job.done();
-      })]);
+      await Promise.race([
+        givenUp,
+        inJobSpan(job, async () => {
+          await handler(job);
+          // A piece of a gather is never acknowledged without arriving, unless it was cancelled.
+          if (job.gatherer !== undefined && job.ending === undefined && !job.signal.aborted) await job.done();
+        }),
+      ]);
       if (job.ending !== undefined) {
         await job.ending;
         this.#end(held, "done");
@@ -319,7 +375,13 @@ export class Worker {
     const { job } = held;
     const reason: unknown = job.signal.reason;
     if (error instanceof LeaseLostError || reason instanceof LeaseLostError) return this.#end(held, "lost");
-    if (job.ending !== undefined && await job.ending.then(() => true, () => false)) {
+    if (
+      job.ending !== undefined &&
+      (await job.ending.then(
+        () => true,
+        () => false,
+      ))
+    ) {
       // The job is done already; one of the puts beside it, or what the handler did then, has failed.
       this.#failed(job, error);
       return this.#end(held, "done");
@@ -336,8 +398,10 @@ export class Worker {
           outcome = "buried";
           words = await this.#client.bury([job], error.message);
         } else if (error instanceof RetryIn) {
-          words = await this.#client.nack([job], error.counts
-            ? { after: error.delay, error: error.message } : { in: error.delay, error: error.message });
+          words = await this.#client.nack(
+            [job],
+            error.counts ? { after: error.delay, error: error.message } : { in: error.delay, error: error.message },
+          );
         } else {
           words = await this.#client.nack([job], { error: errorText(error) });
         }
@@ -366,9 +430,10 @@ export class Worker {
   #ack(held: Held): void {
     this.#acks.push(held);
     if (this.#acks.length >= MOST_ACKS) this.#flush();
-    else this.#ackTimer ??= setTimeout(() => {
-      this.#flush();
-    }, ACK_DELAY_MS);
+    else
+      this.#ackTimer ??= setTimeout(() => {
+        this.#flush();
+      }, ACK_DELAY_MS);
   }
 
   #flush(): void {
@@ -377,15 +442,18 @@ export class Worker {
     const done = this.#acks;
     if (done.length === 0) return;
     this.#acks = [];
-    const acking: Promise<void> = this.#client.ack(done.map((held) => held.job)).then(
-      (words) => {
-        done.forEach((held, i) => this.#end(held, outcomeOf(words[i], "done")));
-      },
-      (error: unknown) => {
-        this.#report(error);
-        for (const held of done) this.#end(held, "lost");
-      },
-    ).finally(() => this.#acking.delete(acking));
+    const acking: Promise<void> = this.#client
+      .ack(done.map((held) => held.job))
+      .then(
+        (words) => {
+          done.forEach((held, i) => this.#end(held, outcomeOf(words[i], "done")));
+        },
+        (error: unknown) => {
+          this.#report(error);
+          for (const held of done) this.#end(held, "lost");
+        },
+      )
+      .finally(() => this.#acking.delete(acking));
     this.#acking.add(acking);
   }
 
@@ -404,7 +472,9 @@ export class Worker {
       const now = performance.now();
       for (const held of this.#held) {
         if (!held.isGivenUp && now >= held.leaseEnds) {
-          held.giveUp(new LeaseLostError(`the lease of job ${held.job.id} has ended, because it could not be extended`));
+          held.giveUp(
+            new LeaseLostError(`the lease of job ${held.job.id} has ended, because it could not be extended`),
+          );
         }
       }
       if (!this.#extending) void this.#extend();
@@ -419,7 +489,10 @@ export class Worker {
     this.#extending = true;
     const sentAt = performance.now();
     try {
-      const words = await this.#client.extend(all.map((held) => held.job), Math.max(...all.map((held) => held.leaseEnds)));
+      const words = await this.#client.extend(
+        all.map((held) => held.job),
+        Math.max(...all.map((held) => held.leaseEnds)),
+      );
       all.forEach((held, i) => {
         this.#extended(held, words[i], sentAt);
       });
@@ -446,9 +519,8 @@ export class Worker {
 
   /** Waits for the handlers, for as long as `grace` says; then gives their jobs back. */
   async #drain(): Promise<void> {
-    const over = new AbortController();
-    await Promise.race([Promise.allSettled(this.#running), sleep(this.#graceMs, over.signal)]);
-    over.abort();
+    await Promise.race([Promise.allSettled(this.#running), sleep(this.#graceMs, this.#hurrying.signal)]);
+    this.#hurrying.abort();
     for (const held of this.#held) {
       if (!this.#acks.includes(held)) held.giveUp(new StoppedError("the worker stops"));
     }
@@ -474,6 +546,15 @@ export class Worker {
       // A hook for errors that throws has nobody to tell.
     }
   }
+}
+
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** A duration that a timer of Node can have: with a longer one it would end at once. */
+function timerMs(duration: Duration, name: string): number {
+  const ms = durationMs(duration, name);
+  if (ms > LONGEST_TIMER_MS) throw new RangeError(`${name}: at most ${LONGEST_TIMER_MS} ms, which are 24 days`);
+  return ms;
 }
 
 function outcomeOf(word: LeaseOutcome | ElapseError | undefined, otherwise: Outcome): Outcome {

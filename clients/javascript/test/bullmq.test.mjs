@@ -45,15 +45,26 @@ test("add with delay and jobId, changeDelay, remove", async (t) => {
 
 test("a worker, its events, and what it tells about failures", async (t) => {
   const { queue, work } = await queueOf(t, { defaultJobOptions: { attempts: 2, backoff: 1 } });
-  await queue.addBulk([{ name: "good", data: 1 }, { name: "bad", data: 2 }, { name: "broken", data: 3 }]);
-  const { seen } = work((job) => {
-    if (job.name === "bad") throw new Error("no");
-    if (job.name === "broken") throw new UnrecoverableError("never");
-    return job.data + 1;
-  }, { concurrency: 2 });
+  await queue.addBulk([
+    { name: "good", data: 1 },
+    { name: "bad", data: 2 },
+    { name: "broken", data: 3 },
+  ]);
+  const { seen } = work(
+    (job) => {
+      if (job.name === "bad") throw new Error("no");
+      if (job.name === "broken") throw new UnrecoverableError("never");
+      return job.data + 1;
+    },
+    { concurrency: 2 },
+  );
   await until(() => seen.completed.length === 1 && seen.failed.length === 3);
   assert.deepEqual(seen.completed, [["good", 2]]);
-  assert.deepEqual(seen.failed.sort(), [["bad", 1, "no"], ["bad", 2, "no"], ["broken", 1, "never"]]);
+  assert.deepEqual(seen.failed.sort(), [
+    ["bad", 1, "no"],
+    ["bad", 2, "no"],
+    ["broken", 1, "never"],
+  ]);
   assert.deepEqual(await queue.getJobCounts(), { waiting: 0, active: 0, delayed: 0, failed: 2 });
   assert.deepEqual(seen.errors, []);
 });
@@ -82,7 +93,10 @@ test("retry and promote; pause and resume; a removed job aborts its signal", asy
   let reason;
   const { seen } = work(async (job, _, signal) => {
     if (job.name === "long") {
-      await sleep(60_000, undefined, { signal }).catch((error) => { reason = signal.reason; throw error; });
+      await sleep(60_000, undefined, { signal }).catch((error) => {
+        reason = signal.reason;
+        throw error;
+      });
     }
     if (++tries === 1) throw new Error("first");
   });

@@ -2,7 +2,18 @@
 import assert from "node:assert/strict";
 import { connect, createServer } from "node:net";
 import { test } from "node:test";
-import { Bury, BusyKeyError, Client, InvalidError, LeaseLostError, UncertainError, Worker, arrive, gather, put } from "elapse-client";
+import {
+  Bury,
+  BusyKeyError,
+  Client,
+  InvalidError,
+  LeaseLostError,
+  UncertainError,
+  Worker,
+  arrive,
+  gather,
+  put,
+} from "elapse-client";
 import { collect, serve, until } from "./support.mjs";
 
 /** Takes jobs by hand: their ids, leases and bodies. */
@@ -44,7 +55,10 @@ test("ten pieces of which one is lost: the timeout lets the job run", async (t) 
   };
   const pieces = Array.from({ length: 10 }, (_, i) => put("part", String(i), { backoff: [0, 0], headers: { a: "b" } }));
   const results = await client.gather("whole", "all", pieces, { timeout: "1h", key: "all" });
-  assert.deepEqual(results.map((one) => one.outcome), Array(11).fill("scheduled"));
+  assert.deepEqual(
+    results.map((one) => one.outcome),
+    Array(11).fill("scheduled"),
+  );
   await assert.rejects(client.gather("whole", "all", [put("part", "no")], { timeout: "1h", key: "all" }), BusyKeyError);
   assert.equal((await client.stats("part")).ready, 10);
   const worker = new Worker(["whole", "part"], handlers, { client, addresses: server.address, signal: stop.signal });
@@ -75,12 +89,18 @@ async function lossy(t, port) {
   const way = { loses: false };
   const listener = createServer((near) => {
     const far = connect(port, "127.0.0.1");
-    near.on("data", (bytes) => far.write(bytes)).on("close", () => far.destroy()).on("error", () => {});
-    far.on("data", (bytes) => {
-      if (!way.loses) return void near.write(bytes);
-      way.loses = false;
-      near.destroy();
-    }).on("close", () => near.destroy()).on("error", () => {});
+    near
+      .on("data", (bytes) => far.write(bytes))
+      .on("close", () => far.destroy())
+      .on("error", () => {});
+    far
+      .on("data", (bytes) => {
+        if (!way.loses) return void near.write(bytes);
+        way.loses = false;
+        near.destroy();
+      })
+      .on("close", () => near.destroy())
+      .on("error", () => {});
   });
   await new Promise((resolve) => listener.listen(0, "127.0.0.1", resolve));
   way.client = new Client(`127.0.0.1:${listener.address().port}`);
@@ -96,7 +116,12 @@ test("each piece counts once, although answers are lost", async (t) => {
   const { server, client } = await serve(t);
   const way = await lossy(t, server.port);
   way.loses = true;
-  await way.client.gather("whole", "all", Array.from({ length: 6 }, (_, i) => put("part", String(i))), { timeout: "1h", key: "all" });
+  await way.client.gather(
+    "whole",
+    "all",
+    Array.from({ length: 6 }, (_, i) => put("part", String(i))),
+    { timeout: "1h", key: "all" },
+  );
   assert.equal(way.loses, false);
   assert.deepEqual([(await client.lookup("whole", "all")).missing, (await client.stats("part")).ready], [6, 6]);
   way.loses = true;

@@ -18,14 +18,30 @@ test("import and require give the same classes", () => {
   assert.equal(required.Client, elapse.Client);
   assert.equal(required.BusyKeyError, elapse.BusyKeyError);
   const hidden = ["default", "module.exports", "__esModule"];
-  assert.deepEqual(Object.keys(required).sort(), Object.keys(elapse).filter((name) => !hidden.includes(name)).sort());
+  assert.deepEqual(
+    Object.keys(required).sort(),
+    Object.keys(elapse)
+      .filter((name) => !hidden.includes(name))
+      .sort(),
+  );
 });
 
 test("examples/worker.js does jobs, and fails them", async (t) => {
   const { server, client } = await serve(t);
   const again = { attempts: 2, backoff: [1, 1] };
-  for (const [body, options] of [["one", again], ["two", { in: 50 }], ["broken", again]]) await client.put("mails", body, options);
-  const { stdout, stderr } = await run(process.execPath, ["--preserve-symlinks", "--preserve-symlinks-main", join(folder, "worker.js"), String(server.port), "4"]);
+  for (const [body, options] of [
+    ["one", again],
+    ["two", { in: 50 }],
+    ["broken", again],
+  ])
+    await client.put("mails", body, options);
+  const { stdout, stderr } = await run(process.execPath, [
+    "--preserve-symlinks",
+    "--preserve-symlinks-main",
+    join(folder, "worker.js"),
+    String(server.port),
+    "4",
+  ]);
   assert.match(stderr, /^(elapse worker: job \d+ of mails failed: Error: it cannot be done\n){2}$/);
   assert.deepEqual(stdout.trim().split("\n").sort(), ["did one", "did two", "failed broken", "failed broken"]);
   assert.equal((await client.stats("mails")).buried, 1);
@@ -35,11 +51,14 @@ test("SIGTERM: what runs is finished, what waits stays, and the process ends wit
   const { server, client } = await serve(t);
   for (let i = 0; i < 20; i++) await client.put("t", String(i));
   const program = join(folder, "test", "terminated.mjs");
-  writeFileSync(program, `import { Worker } from "elapse-client";
+  writeFileSync(
+    program,
+    `import { Worker } from "elapse-client";
     import { setTimeout as sleep } from "node:timers/promises";
     const worker = new Worker("t", async () => { console.log("begun"); await sleep(300); console.log("done"); },
       { addresses: "${server.address}", concurrency: 3 });
-    await worker.run();`);
+    await worker.run();`,
+  );
   const child = spawn(process.execPath, ["--preserve-symlinks", program], { stdio: ["ignore", "pipe", "inherit"] });
   let printed = "";
   child.stdout.on("data", (bytes) => (printed += bytes));
@@ -56,7 +75,9 @@ test("SIGTERM: what runs is finished, what waits stays, and the process ends wit
 test("the types are complete under strict", async (t) => {
   const tsc = join(folder, "node_modules", "typescript", "bin", "tsc");
   if (!existsSync(tsc)) return t.skip("typescript stands beside the newest node-redis only");
-  writeFileSync(join(folder, "typed.mts"), `import { Client, Worker, put, BusyKeyError, type JobInfo, type PutResult } from "elapse-client";
+  writeFileSync(
+    join(folder, "typed.mts"),
+    `import { Client, Worker, put, BusyKeyError, type JobInfo, type PutResult } from "elapse-client";
     import { startServer, type TestServer } from "elapse-client/testing";
     const client = new Client({ addresses: ["a:1"], deadline: "5s" });
     const result: PutResult = await client.put("t", { a: 1 }, { key: "k", in: "1m", ifKey: { debounce: 5 } });
@@ -68,16 +89,32 @@ test("the types are complete under strict", async (t) => {
     void [result.id, word, worker, server.address, BusyKeyError];
     // @ts-expect-error an option that does not exist
     await client.put("t", "x", { delay: 1 });
-    `);
-  writeFileSync(join(folder, "typed.cts"), `import { Client } from "elapse-client";
+    `,
+  );
+  writeFileSync(
+    join(folder, "typed.cts"),
+    `import { Client } from "elapse-client";
     const client: Client = new Client();
     void client.stats("t").then((stats) => stats?.ready);
-    `);
-  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({
-    compilerOptions: { strict: true, exactOptionalPropertyTypes: true, module: "nodenext", target: "es2022", lib: ["es2022"],
-      types: ["node"], noEmit: true, skipLibCheck: false, preserveSymlinks: true },
-    files: ["typed.mts", "typed.cts"],
-  }));
+    `,
+  );
+  writeFileSync(
+    join(folder, "tsconfig.json"),
+    JSON.stringify({
+      compilerOptions: {
+        strict: true,
+        exactOptionalPropertyTypes: true,
+        module: "nodenext",
+        target: "es2022",
+        lib: ["es2022"],
+        types: ["node"],
+        noEmit: true,
+        skipLibCheck: false,
+        preserveSymlinks: true,
+      },
+      files: ["typed.mts", "typed.cts"],
+    }),
+  );
   const { stdout } = await run(process.execPath, [tsc], { cwd: folder }).catch((error) => error);
   assert.equal(stdout, "");
 });

@@ -1,8 +1,9 @@
-// A server that is killed again and again: no put is lost, and none doubles. Workers that are killed: each
-// chain of three steps ends exactly once. ELAPSE_PROOF=long has the full numbers.
+// A server that is killed again and again: no put is lost, and none doubles. Workers that are killed beside it:
+// each chain of three steps ends exactly once. ELAPSE_PROOF=long has the full numbers.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { closeSync, openSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -68,16 +69,20 @@ test("puts and handlers while the server is killed: none lost, none doubled", as
   // A hundred puts in flight, with short rests, until there were enough puts and kills.
   let next = 0;
   const repeated = { known: 0 };
-  await Promise.all(Array.from({ length: 20 }, async () => {
-    while (next < leastPuts || server.kills < leastKills) {
-      await Promise.all(Array.from({ length: 5 }, async () => {
-        const { outcome } = await client.put("counted", String(next++), { ttr: "10m" });
-        if (outcome === "known") repeated.known++;
-        else assert.equal(outcome, "scheduled");
-      }));
-      await sleep(50 * Math.random());
-    }
-  }));
+  await Promise.all(
+    Array.from({ length: 20 }, async () => {
+      while (next < leastPuts || server.kills < leastKills) {
+        await Promise.all(
+          Array.from({ length: 5 }, async () => {
+            const { outcome } = await client.put("counted", String(next++), { ttr: "10m" });
+            if (outcome === "known") repeated.known++;
+            else assert.equal(outcome, "scheduled");
+          }),
+        );
+        await sleep(50 * Math.random());
+      }
+    }),
+  );
   const most = next;
   await server.calm();
   t.diagnostic(`${most} puts, ${server.kills} kills; ${repeated.known} puts were done by a try whose answer was lost`);
@@ -88,14 +93,22 @@ test("puts and handlers while the server is killed: none lost, none doubled", as
 
   // Handlers: each job at least once, and none is left.
   await client.cancelAll("counted");
-  await Promise.all(Array.from({ length: most }, (_, i) => client.put("handled", String(i), { ttr: "1s", attempts: 0, backoff: [0, 0] })));
+  await Promise.all(
+    Array.from({ length: most }, (_, i) =>
+      client.put("handled", String(i), { ttr: "1s", attempts: 0, backoff: [0, 0] }),
+    ),
+  );
   const seen = new Map();
   server.begin();
   const killsBefore = server.kills;
-  const worker = new Worker("handled", async (job) => {
-    await sleep(server.kills < killsBefore + 2 ? 20 : 0);
-    seen.set(job.text(), (seen.get(job.text()) ?? 0) + 1);
-  }, { addresses: `127.0.0.1:${server.port}`, signals: [], concurrency: 20, hooks: { error: () => {} } });
+  const worker = new Worker(
+    "handled",
+    async (job) => {
+      await sleep(server.kills < killsBefore + 2 ? 20 : 0);
+      seen.set(job.text(), (seen.get(job.text()) ?? 0) + 1);
+    },
+    { addresses: `127.0.0.1:${server.port}`, signals: [], concurrency: 20, hooks: { error: () => {} } },
+  );
   const ended = worker.run();
   await until(async () => seen.size === most);
   await server.calm();
@@ -111,42 +124,77 @@ test("puts and handlers while the server is killed: none lost, none doubled", as
   await server.server.stop();
 });
 
-test("chains of three steps while workers are killed: each ends exactly once", async (t) => {
-  const most = isLong ? 10_000 : 200;
-  const kills = isLong ? 20 : 2;
-  const server = await startServer();
-  const client = new Client(server.address);
-  await Promise.all(Array.from({ length: most }, (_, i) => client.put("one", String(i), { ttr: "1s", attempts: 0, backoff: [0, 0] })));
+test("chains of three steps while workers and the server are killed: each ends exactly once", async (t) => {
+  const leastChains = isLong ? 10_000 : 200;
+  const leastKills = { workers: isLong ? 20 : 2, server: isLong ? 10 : 2 };
+  const server = await KilledServer.start(directory(t), isLong ? 1000 : 300);
+  const address = `127.0.0.1:${server.port}`;
+  const client = new Client({ addresses: address, deadline: "5m" });
   const program = join(folder, "chains.mjs");
-  writeFileSync(program, `import { setTimeout as sleep } from "node:timers/promises";
+  // Each run of a handler writes a letter, so that the test can tell how many were repeated.
+  writeFileSync(
+    program,
+    `import { writeSync } from "node:fs";
+    import { setTimeout as sleep } from "node:timers/promises";
     import { Worker, put } from "elapse-client";
-    const step = (next) => (job) => sleep(20 * Math.random()).then(() => job.done(put(next, job.body, { ttr: "1s", attempts: 0, backoff: [0, 0] })));
+    const step = (next) => async (job) => {
+      writeSync(1, "x");
+      await sleep(20 * Math.random());
+      await job.done(put(next, job.body, { ttr: "1s", attempts: 0, backoff: [0, 0] }));
+    };
     await new Worker(["one", "two", "three"], { one: step("two"), two: step("three"), three: step("ends") },
-      { addresses: "${server.address}", concurrency: ${isLong ? 100 : 10} }).run();`);
-  const start = () => spawn(process.execPath, ["--preserve-symlinks", program], { stdio: "inherit" });
-  const ends = async () => (await client.stats("ends"))?.ready ?? 0;
+      { addresses: "${address}", concurrency: ${isLong ? 100 : 10}, hooks: { error() {}, failure() {} } }).run();`,
+  );
+  const log = join(directory(t), "runs");
+  const runs = openSync(log, "a");
+  const start = () => spawn(process.execPath, ["--preserve-symlinks", program], { stdio: ["ignore", runs, "inherit"] });
+  const end = async (worker, signal) => {
+    const closed = once(worker, "close");
+    worker.kill(signal);
+    await closed;
+  };
+  const ended = async () => (await client.stats("ends"))?.ready ?? 0;
+
+  // Chains begin until there were enough of them, and enough kills; few wait then.
+  let begun = 0;
   let killed = 0;
-  while (killed < kills) {
+  const beginAll = async () => {
+    while (begun < leastChains || killed < leastKills.workers || server.kills < leastKills.server) {
+      if (begun >= leastChains && begun - (await ended()) > 100) {
+        await sleep(20);
+        continue;
+      }
+      await Promise.all(
+        Array.from({ length: 50 }, () =>
+          client.put("one", String(begun++), { ttr: "1s", attempts: 0, backoff: [0, 0] }),
+        ),
+      );
+    }
+  };
+  const beginning = beginAll();
+  for (; killed < leastKills.workers; killed++) {
     const worker = start();
-    const target = (most * (killed + 1)) / (kills + 2);
-    await until(async () => (await ends()) >= target);
-    worker.kill("SIGKILL");
-    await new Promise((resolve) => worker.once("close", resolve));
-    killed++;
+    const target = (await ended()) + leastChains / (leastKills.workers + 2);
+    await until(async () => (await ended()) >= target);
+    await end(worker, "SIGKILL");
   }
   const last = start();
+  await beginning;
+  await server.calm();
   await until(async () => {
     const stats = await Promise.all(["one", "two", "three"].map((tube) => client.stats(tube)));
     return stats.every((one) => one === undefined || one.ready + one.reserved + one.delayed === 0);
   });
-  last.kill("SIGTERM");
-  await new Promise((resolve) => last.once("close", resolve));
+  await end(last, "SIGTERM");
   const bodies = await allOf(client, "ends");
-  const { totalTimeouts } = await client.stats();
-  t.diagnostic(`${most} chains, ${killed} workers killed, ${totalTimeouts} leases ended by themselves`);
-  assert.ok(totalTimeouts > 0, "workers were killed with jobs in hand");
-  assert.equal(bodies.length, most, "each chain ends once");
-  assert.equal(new Set(bodies).size, most);
+  const repeats = statSync(log).size - 3 * begun;
+  t.diagnostic(
+    `${begun} chains, ${killed} workers and ${server.kills} times the server killed, ${repeats} runs of handlers repeated`,
+  );
+  assert.equal(bodies.length, begun, "each chain ends once");
+  assert.equal(new Set(bodies).size, begun);
+  assert.ok(repeats > 0, "workers were killed with jobs in hand");
+  closeSync(runs);
   await client.close();
-  await server.stop();
+  await server.server.stop();
 });

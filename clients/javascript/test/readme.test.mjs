@@ -8,30 +8,38 @@ import { test } from "node:test";
 import { serve, until } from "./support.mjs";
 
 const page = readFileSync(new URL("../README.md", import.meta.url), "utf8");
-const blocks = [...page.matchAll(/^```js\n(.*?)^```\n\n```text\n(.*?)^```/gms)].map(([, code, output]) => ({ code, output }));
+const blocks = [...page.matchAll(/^```js\n(.*?)^```\n\n```text\n(.*?)^```/gms)].map(([, code, output]) => ({
+  code,
+  output,
+}));
 
 test("the page has blocks, and each block in JavaScript has its output", () => {
   assert.ok(blocks.length >= 5);
   assert.equal(blocks.length, page.match(/^```js$/gm).length);
 });
 
-blocks.forEach(({ code, output }, i) => test(`block ${i + 1} prints what the page says`, async (t) => {
-  const { server } = await serve(t);
-  const file = join(import.meta.dirname ?? new URL(".", import.meta.url).pathname, `block-${i}.mjs`);
-  writeFileSync(file, code.replaceAll("127.0.0.1:11300", server.address).replaceAll("port: 11300", `port: ${server.port}`));
-  const child = spawn(process.execPath, ["--preserve-symlinks", file], { stdio: ["ignore", "pipe", "inherit"] });
-  let printed = "";
-  child.stdout.on("data", (bytes) => (printed += bytes));
-  const ended = new Promise((resolve) => child.once("close", resolve));
-  // A worker runs until it is told to stop, which it may say in its last line.
-  const before = output.replace(/stopped\n$/, "");
-  await until(() => printed.length >= before.length || child.exitCode !== null);
-  child.kill("SIGTERM");
-  const isWorker = code.includes("worker.run");
-  const status = await ended;
-  assert.equal(printed, output);
-  if (isWorker) assert.equal(status, 0);
-}));
+blocks.forEach(({ code, output }, i) =>
+  test(`block ${i + 1} prints what the page says`, async (t) => {
+    const { server } = await serve(t);
+    const file = join(import.meta.dirname ?? new URL(".", import.meta.url).pathname, `block-${i}.mjs`);
+    writeFileSync(
+      file,
+      code.replaceAll("127.0.0.1:11300", server.address).replaceAll("port: 11300", `port: ${server.port}`),
+    );
+    const child = spawn(process.execPath, ["--preserve-symlinks", file], { stdio: ["ignore", "pipe", "inherit"] });
+    let printed = "";
+    child.stdout.on("data", (bytes) => (printed += bytes));
+    const ended = new Promise((resolve) => child.once("close", resolve));
+    // A worker runs until it is told to stop, which it may say in its last line.
+    const before = output.replace(/stopped\n$/, "");
+    await until(() => printed.length >= before.length || child.exitCode !== null);
+    child.kill("SIGTERM");
+    const isWorker = code.includes("worker.run");
+    const status = await ended;
+    assert.equal(printed, output);
+    if (isWorker) assert.equal(status, 0);
+  }),
+);
 
 test("the story of docs/guide/clients.md ends as it says", async (t) => {
   const guide = readFileSync(new URL("../clients.md", import.meta.url), "utf8");
@@ -40,7 +48,10 @@ test("the story of docs/guide/clients.md ends as it says", async (t) => {
   const { server, client } = await serve(t);
   const file = new URL("story.mjs", import.meta.url).pathname;
   const advance = 'await client.command("CLOCK", "ADVANCE", "30m")';
-  writeFileSync(file, story.replaceAll("127.0.0.1:11300", server.address).replace('await server.advance("30m")', advance));
+  writeFileSync(
+    file,
+    story.replaceAll("127.0.0.1:11300", server.address).replace('await server.advance("30m")', advance),
+  );
   const child = spawn(process.execPath, ["--preserve-symlinks", file], { stdio: ["ignore", "pipe", "inherit"] });
   let printed = "";
   child.stdout.on("data", (bytes) => (printed += bytes));

@@ -15,8 +15,12 @@ context.setGlobalContextManager({
   active: () => storage.getStore() ?? ROOT_CONTEXT,
   with: (active, run, self, ...args) => storage.run(active, () => run.apply(self, args)),
   bind: (_, target) => target,
-  enable() { return this; },
-  disable() { return this; },
+  enable() {
+    return this;
+  },
+  disable() {
+    return this;
+  },
 });
 propagation.setGlobalPropagator({
   inject: (active, carrier, setter) => {
@@ -33,8 +37,20 @@ trace.setGlobalTracerProvider({
   getTracer: () => ({
     startActiveSpan(name, options, run) {
       const spanContext = { traceId: TRACE, spanId: String(spans.length + 1).padStart(16, "0"), traceFlags: 1 };
-      const span = { name, options, spanContext: () => spanContext, end: () => { span.ended = true; },
-        recordException: (error) => { span.error = error; }, setStatus: (status) => { span.status = status; } };
+      const span = {
+        name,
+        options,
+        spanContext: () => spanContext,
+        end: () => {
+          span.ended = true;
+        },
+        recordException: (error) => {
+          span.error = error;
+        },
+        setStatus: (status) => {
+          span.status = status;
+        },
+      };
       spans.push(span);
       return context.with(trace.setSpan(context.active(), span), run, undefined, span);
     },
@@ -53,10 +69,14 @@ test("a put writes its span into the headers, and the handler's span is linked t
   const { headers } = await client.lookupId(id);
   assert.deepEqual(headers, { traceparent: `00-${TRACE}-0000000000000001-01`, who: "me" });
   let inside;
-  const worker = new Worker("t", () => {
-    inside = trace.getSpanContext(context.active());
-    throw new Error("it failed");
-  }, { addresses: server.address, signals: [] });
+  const worker = new Worker(
+    "t",
+    () => {
+      inside = trace.getSpanContext(context.active());
+      throw new Error("it failed");
+    },
+    { addresses: server.address, signals: [] },
+  );
   const ended = worker.run();
   await until(() => counted.length === 2);
   await worker.stop();
@@ -67,6 +87,11 @@ test("a put writes its span into the headers, and the handler's span is linked t
   assert.equal(process.options.links[0].context.spanId, put.spanContext().spanId);
   assert.equal(inside.spanId, process.spanContext().spanId);
   assert.deepEqual([process.error.message, process.status.code], ["it failed", 2]);
-  assert.deepEqual(counted.map(([name, , attributes]) => [name, attributes]),
-    [["elapse.jobs", { tube: "t", outcome: "failed" }], ["elapse.job.duration", { tube: "t", outcome: "failed" }]]);
+  assert.deepEqual(
+    counted.map(([name, , attributes]) => [name, attributes]),
+    [
+      ["elapse.jobs", { tube: "t", outcome: "failed" }],
+      ["elapse.job.duration", { tube: "t", outcome: "failed" }],
+    ],
+  );
 });

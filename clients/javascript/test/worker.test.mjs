@@ -2,7 +2,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Bury, CancelledError, Client, InvalidError, LeaseLostError, RetryIn, StoppedError, TimeLimitError, Worker, put } from "elapse-client";
+import {
+  Bury,
+  CancelledError,
+  Client,
+  InvalidError,
+  LeaseLostError,
+  RetryIn,
+  StoppedError,
+  TimeLimitError,
+  Worker,
+  put,
+} from "elapse-client";
 import { startServer } from "elapse-client/testing";
 import { serve, until } from "./support.mjs";
 
@@ -10,7 +21,9 @@ import { serve, until } from "./support.mjs";
 function work(t, server, tubes, handler, options = {}) {
   const seen = { outcomes: [], failures: [], errors: [] };
   const worker = new Worker(tubes, handler, {
-    addresses: server.address, signals: [], ...options,
+    addresses: server.address,
+    signals: [],
+    ...options,
     hooks: {
       after: (job, outcome) => seen.outcomes.push([job.text(), outcome]),
       failure: (job, error) => seen.failures.push(error),
@@ -69,15 +82,31 @@ test("a worker that reaches no server says so once, and again when it has one", 
 
 test("a job is done by its handler, with all that is known of it", async (t) => {
   const { server, client } = await serve(t);
-  await client.put("mails", { to: "ann" }, { key: "k", tag: "red", group: "ann", headers: { who: "me" }, attempts: 3, ttr: "7s" });
+  await client.put(
+    "mails",
+    { to: "ann" },
+    { key: "k", tag: "red", group: "ann", headers: { who: "me" }, attempts: 3, ttr: "7s" },
+  );
   const jobs = [];
   const seen = work(t, server, "mails", (job) => void jobs.push(job));
   await until(() => seen.outcomes.length === 1);
   const [job] = jobs;
   assert.deepEqual(job.data(), { to: "ann" });
   assert.deepEqual(
-    [job.tube, job.key, job.tag, job.group, job.headers, job.attempt, job.attemptsLeft, job.ttrMs, job.recurring, job.missed],
-    ["mails", "k", "red", "ann", { who: "me" }, 1, 2, 7000, false, 0]);
+    [
+      job.tube,
+      job.key,
+      job.tag,
+      job.group,
+      job.headers,
+      job.attempt,
+      job.attemptsLeft,
+      job.ttrMs,
+      job.recurring,
+      job.missed,
+    ],
+    ["mails", "k", "red", "ann", { who: "me" }, 1, 2, 7000, false, 0],
+  );
   assert.ok(job.due instanceof Date && Math.abs(job.due - Date.now()) < 60_000);
   assert.equal(seen.outcomes[0][1], "done");
   assert.equal(await client.lookupId(job.id), undefined);
@@ -115,10 +144,16 @@ test("a handler that throws fails its job, with its error, and ends nothing else
   const { id } = await client.put("t", "bad", { attempts: 2, backoff: [1, 1] });
   await client.put("t", "good");
   const errors = [];
-  const seen = work(t, server, "t", (job) => {
-    errors.push(job.lastError);
-    if (job.text() === "bad") throw new RangeError("too big");
-  }, { concurrency: 1 });
+  const seen = work(
+    t,
+    server,
+    "t",
+    (job) => {
+      errors.push(job.lastError);
+      if (job.text() === "bad") throw new RangeError("too big");
+    },
+    { concurrency: 1 },
+  );
   await until(() => seen.outcomes.length === 3);
   const info = await client.lookupId(id);
   assert.equal(info.state, "buried");
@@ -144,7 +179,10 @@ test("RetryIn and Bury", async (t) => {
   assert.deepEqual([info.state, info.attempts, info.error], ["delayed", 1, "the bank is closed"]);
   assert.ok(info.leftMs > 3_000_000);
   assert.equal((await client.lookupId(free.id)).attempts, 0);
-  assert.deepEqual([(await client.lookupId(broken.id)).state, (await client.lookupId(broken.id)).error], ["buried", "it is broken"]);
+  assert.deepEqual(
+    [(await client.lookupId(broken.id)).state, (await client.lookupId(broken.id)).error],
+    ["buried", "it is broken"],
+  );
   assert.throws(() => new RetryIn("1x"), RangeError);
 });
 
@@ -161,11 +199,16 @@ test("a job that takes longer than its TTR keeps its lease", async (t) => {
 test("a job with a short TTR keeps its lease beside one with a long TTR", async (t) => {
   const { server, client } = await serve(t);
   await client.put("t", "long", { ttr: "1h" });
-  const seen = work(t, server, "t", (job) => sleep(job.text() === "long" ? 6000 : 4000, undefined, { signal: job.signal }));
+  const seen = work(t, server, "t", (job) =>
+    sleep(job.text() === "long" ? 6000 : 4000, undefined, { signal: job.signal }),
+  );
   await until(async () => (await client.stats("t")).reserved === 1);
   await client.put("t", "short", { ttr: "3s" });
   await until(() => seen.outcomes.length === 2);
-  assert.deepEqual(seen.outcomes.sort(), [["long", "done"], ["short", "done"]]);
+  assert.deepEqual(seen.outcomes.sort(), [
+    ["long", "done"],
+    ["short", "done"],
+  ]);
 });
 
 test("a handler that blocks beyond its TTR loses the lease, and its job is not acknowledged", async (t) => {
@@ -208,9 +251,18 @@ test("a handler that hangs is ended by the time limit", async (t) => {
   const { server, client } = await serve(t);
   const { id } = await client.put("t", "hangs", { attempts: 1 });
   let reason;
-  const seen = work(t, server, "t", (job) => new Promise(() => {
-    job.signal.addEventListener("abort", () => { reason = job.signal.reason; });
-  }), { timeLimit: 50, concurrency: 1 });
+  const seen = work(
+    t,
+    server,
+    "t",
+    (job) =>
+      new Promise(() => {
+        job.signal.addEventListener("abort", () => {
+          reason = job.signal.reason;
+        });
+      }),
+    { timeLimit: 50, concurrency: 1 },
+  );
   await until(() => seen.outcomes.length === 1);
   assert.ok(reason instanceof TimeLimitError);
   assert.match((await client.lookupId(id)).error, /^TimeLimitError: the handler took longer than 50 ms/);
@@ -223,16 +275,27 @@ test("a worker that stops finishes what runs, and takes nothing more", async (t)
   for (let i = 0; i < 10; i++) await client.put("t", String(i));
   let running = 0;
   let go;
-  const gate = new Promise((resolve) => { go = resolve; });
-  const seen = work(t, server, "t", async () => {
-    running++;
-    await gate;
-  }, { concurrency: 2 });
+  const gate = new Promise((resolve) => {
+    go = resolve;
+  });
+  const seen = work(
+    t,
+    server,
+    "t",
+    async () => {
+      running++;
+      await gate;
+    },
+    { concurrency: 2 },
+  );
   await until(() => running === 2);
   const stopped = seen.stop();
   go();
   await stopped;
-  assert.deepEqual(seen.outcomes.map(([, outcome]) => outcome), ["done", "done"]);
+  assert.deepEqual(
+    seen.outcomes.map(([, outcome]) => outcome),
+    ["done", "done"],
+  );
   const stats = await client.stats("t");
   assert.deepEqual([stats.ready, stats.reserved, running], [8, 0, 2]);
 });
@@ -254,10 +317,19 @@ test("when the grace is over, handlers are aborted and their jobs given back", a
   const { id } = await client.put("t", "endless");
   let reason;
   let started = false;
-  const seen = work(t, server, "t", (job) => new Promise(() => {
-    started = true;
-    job.signal.addEventListener("abort", () => { reason = job.signal.reason; });
-  }), { grace: 50 });
+  const seen = work(
+    t,
+    server,
+    "t",
+    (job) =>
+      new Promise(() => {
+        started = true;
+        job.signal.addEventListener("abort", () => {
+          reason = job.signal.reason;
+        });
+      }),
+    { grace: 50 },
+  );
   await until(() => started);
   await seen.stop();
   assert.ok(reason instanceof StoppedError);
@@ -291,16 +363,25 @@ test("done after the lease has ended puts nothing", async (t) => {
   let error;
   const seen = work(t, server, "one", async (job) => {
     await client.cancel("one", "k");
-    await job.done(put("two", "b")).catch((reason) => { error = reason; throw reason; });
+    await job.done(put("two", "b")).catch((reason) => {
+      error = reason;
+      throw reason;
+    });
   });
   await until(() => seen.outcomes.length === 1);
   assert.ok(error instanceof LeaseLostError);
-  assert.equal((await client.stats("two")), undefined);
+  assert.equal(await client.stats("two"), undefined);
 });
 
 test("hooks that throw, and a server that comes back, end no worker", async (t) => {
   const { server, client } = await serve(t);
-  const seen = work(t, server, "t", () => {}, { hooks: { before: () => { throw new Error("the hook"); } } });
+  const seen = work(t, server, "t", () => {}, {
+    hooks: {
+      before: () => {
+        throw new Error("the hook");
+      },
+    },
+  });
   await client.put("t", "x");
   await until(() => seen.outcomes.length === 1);
   assert.match(seen.errors[0].message, /the hook/);

@@ -1,6 +1,7 @@
 """What the tests of this package share: the package from its sources, and a server on a disk that can be
 killed and started again."""
 
+import hashlib
 import importlib.util
 import os
 import pathlib
@@ -35,6 +36,17 @@ def main():
     unittest.main(argv=[word for word in sys.argv if word != "--long"], verbosity=2)
 
 
+def users(test, rights):
+    """The path of a file with the user ann, whose password is "right", and who has these rights. The file goes with
+    the test."""
+    directory = tempfile.TemporaryDirectory()
+    test.addCleanup(directory.cleanup)
+    path = pathlib.Path(directory.name) / "users"
+    path.write_text(f"ann #{hashlib.sha256(b'right').hexdigest()} {rights}\n")
+    path.chmod(0o600)
+    return str(path)
+
+
 class DiskServer:
     """`elapse serve` with a directory, on a port that stays the same."""
 
@@ -47,9 +59,19 @@ class DiskServer:
 
     def start(self):
         self.process = subprocess.Popen(
-            [PROGRAM, "serve", "--data", self.directory.name + "/data", "--segment-bits", "20",
-             "--listen", f"127.0.0.1:{self.port}"],
-            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            [
+                PROGRAM,
+                "serve",
+                "--data",
+                self.directory.name + "/data",
+                "--segment-bits",
+                "20",
+                "--listen",
+                f"127.0.0.1:{self.port}",
+            ],
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
         said = b""
         for line in self.process.stderr:
             said += line

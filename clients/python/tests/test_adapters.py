@@ -36,14 +36,19 @@ class Django(Case):
         super().setUpClass()
         import django
         from django.conf import settings
+
         cls.directory = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.directory.cleanup)
         (pathlib.Path(cls.directory.name) / "shop_jobs.py").write_text(
-            "import elapse\nseen = []\nworker = elapse.Worker()\nworker.handler('django')(lambda job: seen.append(job.text))\n")
+            "import elapse\nseen = []\nworker = elapse.Worker()\n"
+            "worker.handler('django')(lambda job: seen.append(job.text))\n"
+        )
         sys.path.insert(0, cls.directory.name)
         settings.configure(
-            INSTALLED_APPS=["elapse.django"], ELAPSE={"ADDRESSES": [cls.server.url], "WORKER": "shop_jobs:worker"},
-            DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": cls.directory.name + "/database"}})
+            INSTALLED_APPS=["elapse.django"],
+            ELAPSE={"ADDRESSES": [cls.server.url], "WORKER": "shop_jobs:worker"},
+            DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": cls.directory.name + "/database"}},
+        )
         django.setup()
 
     def test_a_job_is_put_when_the_transaction_commits(self):
@@ -51,6 +56,7 @@ class Django(Case):
         from django.db import transaction
 
         from elapse.django import client, enqueue_on_commit
+
         self.addCleanup(client().close)
         with transaction.atomic():
             enqueue_on_commit("django", "committed", key="k", in_="30m")
@@ -134,7 +140,9 @@ class Tasks(Case):
         app.task(print, name="known")
         self.client.put("unknown", {"task": "other", "args": [], "kwargs": {}}, key="k", attempts=1)
         app.worker().run(until_idle=True)
-        self.assertEqual(self.client.lookup("unknown", "k").error, "LookupError: there is no task 'other' in this worker")
+        self.assertEqual(
+            self.client.lookup("unknown", "k").error, "LookupError: there is no task 'other' in this worker"
+        )
         with self.assertRaises(ValueError):
             app.task(print, name="known")
 
@@ -156,12 +164,18 @@ class StandIn:
             Link=lambda linked: types.SimpleNamespace(context=linked),
             get_tracer=lambda name: types.SimpleNamespace(start_as_current_span=start),
             get_current_span=lambda carrier: types.SimpleNamespace(
-                get_span_context=lambda: types.SimpleNamespace(is_valid=bool(carrier), trace=carrier.get("traceparent"))))
-        self.propagate = types.SimpleNamespace(inject=lambda carrier: carrier.update(traceparent=context.trace),
-                                               extract=lambda carrier: carrier)
+                get_span_context=lambda: types.SimpleNamespace(is_valid=bool(carrier), trace=carrier.get("traceparent"))
+            ),
+        )
+        self.propagate = types.SimpleNamespace(
+            inject=lambda carrier: carrier.update(traceparent=context.trace), extract=lambda carrier: carrier
+        )
         meter = types.SimpleNamespace(
             create_counter=lambda *_, **__: types.SimpleNamespace(add=lambda count, labels: self.counts.append(labels)),
-            create_histogram=lambda *_, **__: types.SimpleNamespace(record=lambda took, labels: self.times.append(took)))
+            create_histogram=lambda *_, **__: types.SimpleNamespace(
+                record=lambda took, labels: self.times.append(took)
+            ),
+        )
         self.metrics = types.SimpleNamespace(get_meter=lambda name: meter)
 
 
@@ -178,15 +192,20 @@ class Tracing(Case):
         self.addCleanup(restore)
         self.client.put("traced", "x", headers={"mine": "y"})
         self.client.put("traced", "x", headers={"traceparent": "own"})
-        self.client.transaction(elapse.put("untouched", "x", key="k"), *elapse.gather("untouched", "y", [elapse.put("untouched", "z")], timeout="1h", key="g"))
+        self.client.transaction(
+            elapse.put("untouched", "x", key="k"),
+            *elapse.gather("untouched", "y", [elapse.put("untouched", "z")], timeout="1h", key="g"),
+        )
         for key in ("k", "g"):
             self.assertEqual(self.client.lookup("untouched", key).headers, {"traceparent": "00-4bf9"})
         worker, headers = elapse.Worker(self.client), []
         worker.handler("traced")(lambda job: headers.append(dict(job.headers)))
         worker.run(until_idle=True)
         self.assertEqual(sorted(headers, key=str), [{"traceparent": "00-4bf9", "mine": "y"}, {"traceparent": "own"}])
-        self.assertEqual({(span[0], span[1], *span[2]) for span in stand_in.spans},
-                         {("traced process", "consumer", "00-4bf9"), ("traced process", "consumer", "own")})
+        self.assertEqual(
+            {(span[0], span[1], *span[2]) for span in stand_in.spans},
+            {("traced process", "consumer", "00-4bf9"), ("traced process", "consumer", "own")},
+        )
         self.assertEqual(stand_in.counts, [{"tube": "traced", "outcome": "done"}] * 2)
         self.assertEqual(len(stand_in.times), 2)
 

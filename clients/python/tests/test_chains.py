@@ -1,5 +1,5 @@
-"""test_chains.py [--long]: chains of three steps, while the processes of their workers, and the server, are killed at random.
-Each chain ends exactly once, although each step may be run several times."""
+"""test_chains.py [--long]: chains of three steps, while the processes of their workers, and the server, are killed at
+random. Each chain ends exactly once, although each step may be run several times."""
 
 import os
 import random
@@ -15,7 +15,7 @@ support.need(("redis", "python3-redis"))
 import elapse  # noqa: E402
 
 CHAINS = 10_000 if support.LONG else 150
-KILL_AT = 60 if support.LONG else 10   # so many chains more have ended
+KILL_AT = 60 if support.LONG else 10  # so many chains more have ended
 KILLS_LEAST = 30 if support.LONG else 1
 WORKERS = 3
 OPTIONS = "ttr='2s', attempts=0, backoff=('0s', '0s')"
@@ -42,22 +42,27 @@ for step in (1, 2, 3):
 class Chains(unittest.TestCase):
     def start(self, kind):
         return subprocess.Popen(
-            [sys.executable, "-B", "-m", "elapse.worker", f"chains:{kind}", "--url", self.server.url], cwd=self.directory,
-            stdout=self.log, stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": str(support.PACKAGE / "src")})
+            [sys.executable, "-B", "-m", "elapse.worker", f"chains:{kind}", "--url", self.server.url],
+            cwd=self.directory,
+            stdout=self.log,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": str(support.PACKAGE / "src")},
+        )
 
-    def run_chains(self, kind):
-        seed = random.randrange(1 << 32)
-        chance = random.Random(seed)
+    def setUp(self):
         self.server = support.DiskServer()
         self.addCleanup(self.server.__exit__)
         directory = tempfile.TemporaryDirectory()
         self.addCleanup(directory.cleanup)
         self.directory = directory.name
-        with open(self.directory + "/chains.py", "w") as file:
+        with open(self.directory + "/chains.py", "w", encoding="utf-8") as file:
             file.write(PROGRAM)
         self.log = open(self.directory + "/log", "wb")
         self.addCleanup(self.log.close)
+
+    def run_chains(self, kind):
+        seed = random.randrange(1 << 32)
+        chance = random.Random(seed)
         client = elapse.Client(self.server.url)
         self.addCleanup(client.close)
         client.put_many(elapse.put("step1", str(i), ttr="2s", attempts=0, backoff=("0s", "0s")) for i in range(CHAINS))
@@ -87,8 +92,11 @@ class Chains(unittest.TestCase):
             found += [job.text for job in jobs]
             client.run_many([elapse.Command((b"ACK", b"%d" % job.id, job.lease), list, again=True) for job in jobs])
         runs = os.path.getsize(self.directory + "/log")
-        print(f"{CHAINS} chains of 3 steps, {kills} kills of {kind} and {self.server.kills} of the server (seed {seed}): {CHAINS - len(set(found))} lost, "
-              f"{len(found) - len(set(found))} ended twice, {runs - 3 * CHAINS} runs of handlers repeated")
+        print(
+            f"{CHAINS} chains of 3 steps, {kills} kills of {kind} and {self.server.kills} of the server (seed {seed}): "
+            f"{CHAINS - len(set(found))} lost, "
+            f"{len(found) - len(set(found))} ended twice, {runs - 3 * CHAINS} runs of handlers repeated"
+        )
         self.assertEqual(sorted(found, key=int), [str(i) for i in range(CHAINS)])
         self.assertEqual([client.stats(f"step{i}").get("ready", 0) for i in (1, 2, 3)], [0, 0, 0])
         self.assertGreaterEqual(kills, KILLS_LEAST)

@@ -99,18 +99,35 @@ class Trying(unittest.TestCase):
 
 #: Calls with a name that is neither a text nor bytes, each with the word that names the argument.
 NUMBERS_AS_NAMES = [
-    ("key", "put", ("t", "b"), {"key": 4711}), ("tag", "put", ("t", "b"), {"tag": 4711}),
-    ("group", "put", ("t", "b"), {"group": 4711}), ("token", "put", ("t", "b"), {"token": 4711}),
-    ("cron", "put", ("t", "b"), {"cron": 4711}), ("zone", "put", ("t", "b"), {"cron": "* * * * *", "zone": 4711}),
-    ("tube", "put", (4711, "b"), {}), ("key", "gather", ("t", "b", [elapse.put("t", "b")]), {"timeout": "1h", "key": 4711}),
-    ("key", "cancel", ("t", 4711), {}), ("tube", "cancel", (4711, "k"), {}), ("key", "cancel_many", ("t", ["k", 4711]), {}),
-    ("tube", "cancel_all", (4711,), {}), ("tag", "cancel_all", ("t",), {"tag": 4711}),
-    ("key", "reschedule", ("t", 4711), {"in_": "1h"}), ("tube", "reschedule", (4711, "k"), {"in_": "1h"}),
-    ("key", "arrive", ("t", 4711), {}), ("tube", "arrive", (4711, "k"), {}), ("token", "arrive", ("t", "k"), {"token": 4711}),
-    ("tube", "kick", (4711,), {}), ("tube", "pause", (4711, "1h"), {}), ("tube", "limit", (4711,), {}),
-    ("tube", "limits", (4711,), {}), ("key", "lookup", ("t", 4711), {}), ("tube", "lookup", (4711, "k"), {}),
-    ("tube", "list", (4711,), {}), ("tag", "list", ("t",), {"tag": 4711}), ("tube", "stats", (4711,), {}),
-    ("tube", "groups", (4711,), {}), ("tube", "reserve", (4711,), {}),
+    ("key", "put", ("t", "b"), {"key": 4711}),
+    ("tag", "put", ("t", "b"), {"tag": 4711}),
+    ("group", "put", ("t", "b"), {"group": 4711}),
+    ("token", "put", ("t", "b"), {"token": 4711}),
+    ("cron", "put", ("t", "b"), {"cron": 4711}),
+    ("zone", "put", ("t", "b"), {"cron": "* * * * *", "zone": 4711}),
+    ("tube", "put", (4711, "b"), {}),
+    ("key", "gather", ("t", "b", [elapse.put("t", "b")]), {"timeout": "1h", "key": 4711}),
+    ("key", "cancel", ("t", 4711), {}),
+    ("tube", "cancel", (4711, "k"), {}),
+    ("key", "cancel_many", ("t", ["k", 4711]), {}),
+    ("tube", "cancel_all", (4711,), {}),
+    ("tag", "cancel_all", ("t",), {"tag": 4711}),
+    ("key", "reschedule", ("t", 4711), {"in_": "1h"}),
+    ("tube", "reschedule", (4711, "k"), {"in_": "1h"}),
+    ("key", "arrive", ("t", 4711), {}),
+    ("tube", "arrive", (4711, "k"), {}),
+    ("token", "arrive", ("t", "k"), {"token": 4711}),
+    ("tube", "kick", (4711,), {}),
+    ("tube", "pause", (4711, "1h"), {}),
+    ("tube", "limit", (4711,), {}),
+    ("tube", "limits", (4711,), {}),
+    ("key", "lookup", ("t", 4711), {}),
+    ("tube", "lookup", (4711, "k"), {}),
+    ("tube", "list", (4711,), {}),
+    ("tag", "list", ("t",), {"tag": 4711}),
+    ("tube", "stats", (4711,), {}),
+    ("tube", "groups", (4711,), {}),
+    ("tube", "reserve", (4711,), {}),
 ]
 
 
@@ -119,8 +136,9 @@ class Names(unittest.TestCase):
         client = elapse.Client("127.0.0.1:1", deadline="100ms")  # what is sent there is an UnreachableError
         self.addCleanup(client.close)
         for what, call, arguments, options in NUMBERS_AS_NAMES:
-            with self.subTest(call=call, what=what), \
-                    self.assertRaisesRegex(TypeError, f"^a {what} is a text or bytes, and not 4711$"):
+            with self.subTest(call=call, what=what), self.assertRaisesRegex(
+                TypeError, f"^a {what} is a text or bytes, and not 4711$"
+            ):
                 result = getattr(client, call)(*arguments, **options)
                 if call in ("list", "groups"):
                     next(result)
@@ -129,8 +147,9 @@ class Names(unittest.TestCase):
         async def run():
             async with elapse.AsyncClient("127.0.0.1:1", deadline="100ms") as client:
                 for what, call, arguments, options in NUMBERS_AS_NAMES:
-                    with self.subTest(call=call, what=what), \
-                            self.assertRaisesRegex(TypeError, f"^a {what} is a text or bytes, and not 4711$"):
+                    with self.subTest(call=call, what=what), self.assertRaisesRegex(
+                        TypeError, f"^a {what} is a text or bytes, and not 4711$"
+                    ):
                         result = getattr(client, call)(*arguments, **options)
                         await (result.__anext__() if call in ("list", "groups") else result)
 
@@ -148,7 +167,9 @@ class Names(unittest.TestCase):
         self.assertEqual(_inbox.cancel("main", "t", b"k")[1], ["t", "k", "main"])
 
     def test_bytes_are_a_name(self):
-        self.assertEqual(elapse.cancel("t", b"\x00").arguments, elapse.cancel(bytearray(b"t"), memoryview(b"\x00")).arguments)
+        self.assertEqual(
+            elapse.cancel("t", b"\x00").arguments, elapse.cancel(bytearray(b"t"), memoryview(b"\x00")).arguments
+        )
 
 
 class Commands(unittest.TestCase):
@@ -159,16 +180,31 @@ class Commands(unittest.TestCase):
         cls.client = cls.server.client()
 
     def test_put_and_look(self):
-        result = self.client.put("look", {"order": 4711}, key="4711", in_=datetime.timedelta(minutes=30), tag="t", group="g",
-                                 priority=7, ttr="5s", expire="1h", attempts=3, backoff=("1s", "1m"),
-                                 headers={"a": "b"})
+        result = self.client.put(
+            "look",
+            {"order": 4711},
+            key="4711",
+            in_=datetime.timedelta(minutes=30),
+            tag="t",
+            group="g",
+            priority=7,
+            ttr="5s",
+            expire="1h",
+            attempts=3,
+            backoff=("1s", "1m"),
+            headers={"a": "b"},
+        )
         self.assertEqual(result.outcome, "scheduled")
         self.assertTrue(result.stored)
         job = self.client.lookup("look", "4711")
-        self.assertEqual((job.id, job.tube, job.key, job.tag, job.group, job.body, job.headers, job.state),
-                         (result.id, "look", "4711", "t", "g", b'{"order":4711}', {"a": "b"}, "delayed"))
-        self.assertEqual([job.fields[name] for name in ("priority", "ttr", "expire", "attempts_max", "backoff_min", "backoff_max")],
-                         [7, 5000, 3600000, 3, 1000, 60000])
+        self.assertEqual(
+            (job.id, job.tube, job.key, job.tag, job.group, job.body, job.headers, job.state),
+            (result.id, "look", "4711", "t", "g", b'{"order":4711}', {"a": "b"}, "delayed"),
+        )
+        self.assertEqual(
+            [job.fields[name] for name in ("priority", "ttr", "expire", "attempts_max", "backoff_min", "backoff_max")],
+            [7, 5000, 3600000, 3, 1000, 60000],
+        )
         self.assertEqual(self.client.lookup_id(result.id).fields | {"left": 0}, job.fields | {"left": 0})
         self.assertIsNone(self.client.lookup("look", "nobody"))
         self.assertEqual([one.key for one in self.client.list("look", state="delayed", tag="t")], ["4711"])
@@ -186,7 +222,9 @@ class Commands(unittest.TestCase):
         self.assertGreater(caught.exception.id, first.id)
         self.assertEqual(put("keys", "5", key="k", in_="1s", if_key="debounce", debounce_max="1m").outcome, "replaced")
         self.assertEqual(self.client.reschedule("keys", "k", in_="2h"), "rescheduled")
-        self.assertEqual(self.client.reschedule("keys", "k", at=datetime.datetime(2100, 1, 1, tzinfo=UTC)), "rescheduled")
+        self.assertEqual(
+            self.client.reschedule("keys", "k", at=datetime.datetime(2100, 1, 1, tzinfo=UTC)), "rescheduled"
+        )
         self.assertEqual(self.client.lookup("keys", "k").due.year, 2100)
         self.assertEqual(self.client.cancel_many("keys", ["k", "none"]), ["removed", "gone"])
         self.assertEqual(self.client.cancel("keys", "k"), "gone")
@@ -204,20 +242,22 @@ class Commands(unittest.TestCase):
     def test_work_by_hand(self):
         client = self.client
         client.put("hand", "a", key="a", headers={"x": "y"}, tag="t", group="g", attempts=2, backoff=("0s", "0s"))
-        job, = client.reserve("hand", count=5)
-        self.assertEqual((job.text, job.key, job.attempt, job.headers, job.tag, job.group, job.attempts_left),
-                         ("a", "a", 1, {"x": "y"}, "t", "g", 1))
+        (job,) = client.reserve("hand", count=5)
+        self.assertEqual(
+            (job.text, job.key, job.attempt, job.headers, job.tag, job.group, job.attempts_left),
+            ("a", "a", 1, {"x": "y"}, "t", "g", 1),
+        )
         self.assertEqual(client.extend(job), "ok")
         self.assertEqual(client.nack(job, error="no route"), "ok")
-        job, = client.reserve("hand")
+        (job,) = client.reserve("hand")
         self.assertEqual((job.attempt, job.error, job.attempts_left), (2, "no route", 0))
         self.assertEqual(client.cancel("hand", "a"), "running")
         self.assertEqual(client.extend(job), "cancelled")
         self.assertEqual((client.ack(job), client.ack(job)), ("ok", "gone"))
         client.put("hand", "b")
-        job, = client.reserve("hand")
+        (job,) = client.reserve("hand")
         self.assertEqual(client.bury(job, "broken"), "ok")
-        info, = client.list("hand", state="buried")
+        (info,) = client.list("hand", state="buried")
         self.assertEqual((info.error, info.reason), ("broken", "a worker buried it"))
         self.assertEqual((client.kick("hand", 5), client.kick_id(info.id)), (1, "ok"))
         self.assertEqual(client.reserve("hand", count=5)[0].text, "b")
@@ -235,11 +275,34 @@ class Commands(unittest.TestCase):
             client.limit("limited", hor_ses=2)
         with self.assertRaises(TypeError):
             client.limit("limited", burst=2)
-        client.limit("limited", concurrency=3, rate=(10, "1s"), burst=2, group_concurrency=2, group_rate=(5, "1m"), group_burst=3,
-                     group_order=True, buried=100, buried_age="1h")
-        self.assertEqual(client.limits("limited"), {
-            "concurrency": 3, "rate": 10, "rate_per": 1000, "rate_burst": 2, "group_concurrency": 2, "group_rate": 5,
-            "group_rate_per": 60_000, "group_rate_burst": 3, "group_order": 1, "buried": 100, "buried_age": 3_600_000})
+        client.limit(
+            "limited",
+            concurrency=3,
+            rate=(10, "1s"),
+            burst=2,
+            group_concurrency=2,
+            group_rate=(5, "1m"),
+            group_burst=3,
+            group_order=True,
+            buried=100,
+            buried_age="1h",
+        )
+        self.assertEqual(
+            client.limits("limited"),
+            {
+                "concurrency": 3,
+                "rate": 10,
+                "rate_per": 1000,
+                "rate_burst": 2,
+                "group_concurrency": 2,
+                "group_rate": 5,
+                "group_rate_per": 60_000,
+                "group_rate_burst": 3,
+                "group_order": 1,
+                "buried": 100,
+                "buried_age": 3_600_000,
+            },
+        )
         with self.assertRaises(TypeError):
             client.limit("limited", rate=(10, "1s"), group_burst=2)
         client.limit("limited")
@@ -252,13 +315,17 @@ class Commands(unittest.TestCase):
     def test_groups(self):
         client = self.client
         client.limit("held", group_concurrency=1)
-        client.put_many(elapse.put("held", "x", in_="1h", group=f"later {i}") for i in range(250))  # more than a page has
+        client.put_many(
+            elapse.put("held", "x", in_="1h", group=f"later {i}") for i in range(250)
+        )  # more than a page has
         for group in ("ann", "ann", "bob"):
             client.put("held", "x", group=group)
         self.assertEqual(len(client.reserve("held", count=5)), 2)
-        ann, = client.groups("held", held=True)
-        self.assertEqual(dataclasses.replace(ann, overdue=datetime.timedelta()),
-                         elapse.GroupInfo("ann", 0, 1, 1, 0, 1, "group_concurrency", datetime.timedelta(), datetime.timedelta()))
+        (ann,) = client.groups("held", held=True)
+        self.assertEqual(
+            dataclasses.replace(ann, overdue=datetime.timedelta()),
+            elapse.GroupInfo("ann", 0, 1, 1, 0, 1, "group_concurrency", datetime.timedelta(), datetime.timedelta()),
+        )
         groups = {one.group: one for one in client.groups("held")}
         self.assertEqual(len(groups), 252)
         self.assertEqual((groups["bob"].held, groups["bob"].held_by, groups["later 7"].delayed), (0, None, 1))
@@ -275,14 +342,20 @@ class Commands(unittest.TestCase):
 
     def test_transactions(self):
         client = self.client
-        results = client.transaction(elapse.put("both", "a", key="a", in_="1h"), elapse.reschedule("both", "a", in_="2h"),
-                                     elapse.cancel("both", "a", "b"), elapse.put("both", "c"))
+        results = client.transaction(
+            elapse.put("both", "a", key="a", in_="1h"),
+            elapse.reschedule("both", "a", in_="2h"),
+            elapse.cancel("both", "a", "b"),
+            elapse.put("both", "c"),
+        )
         self.assertEqual([results[0].outcome, *results[1:3]], ["scheduled", "rescheduled", ["removed", "gone"]])
         with self.assertRaises(elapse.CommandError):
             client.transaction(elapse.put("both", "x"), elapse.put("both", "y", in_="5"))
         self.assertEqual(client.stats("both")["ready"], 1)
-        job, = client.reserve("both")
-        self.assertEqual([one.outcome for one in client.transaction(elapse.put("next", "c"), leased=[job])], ["scheduled"])
+        (job,) = client.reserve("both")
+        self.assertEqual(
+            [one.outcome for one in client.transaction(elapse.put("next", "c"), leased=[job])], ["scheduled"]
+        )
         with self.assertRaises(elapse.LeaseEndedError) as caught:
             client.transaction(elapse.put("next", "c"), leased=[job])
         self.assertFalse(caught.exception.maybe_done)
@@ -298,7 +371,7 @@ class Commands(unittest.TestCase):
 
         client = self.server.client(codec=Reversed())
         client.put("codec", (1, 2))
-        job, = client.reserve("codec")
+        (job,) = client.reserve("codec")
         self.assertEqual((job.body, job.value), (b")2 ,1(", (1, 2)))
 
     def test_the_clock(self):
@@ -333,7 +406,7 @@ class Commands(unittest.TestCase):
                 client.kick("t")
 
     def test_a_password(self):
-        with testing.Server("--users", str(self.users())) as server:
+        with testing.Server("--users", support.users(self, "put *")) as server:
             with self.assertRaises(elapse.AuthenticationNeededError):
                 elapse.Client(server.url).stats()
             with self.assertRaises(elapse.WrongPasswordError):
@@ -342,17 +415,6 @@ class Commands(unittest.TestCase):
             self.assertEqual(ann.put("t", "x").outcome, "scheduled")
             with self.assertRaises(elapse.NotPermittedError):
                 ann.pause("t", "1s")
-
-    def users(self):
-        import hashlib
-        import pathlib
-        import tempfile
-        directory = tempfile.TemporaryDirectory()
-        self.addCleanup(directory.cleanup)
-        path = pathlib.Path(directory.name) / "users"
-        path.write_text(f"ann #{hashlib.sha256(b'right').hexdigest()} put *\n")
-        path.chmod(0o600)
-        return path
 
     def test_threads_share_a_client(self):
         client = self.server.client()
@@ -376,12 +438,16 @@ class Commands(unittest.TestCase):
                 self.assertEqual(len({one.id for one in results}), 50)
                 self.assertEqual(len([job async for job in client.list("async")]), 50)
                 self.assertEqual(await client.cancel("async", "7"), "removed")
+                await client.put_many(elapse.put("async-many", i, in_="1h") for i in range(1200))
+                self.assertEqual(len({job.id async for job in client.list("async-many")}), 1200)  # several pages
                 # A task that is cancelled while it waits spoils no connection for the others.
                 for _ in range(5):
                     with self.assertRaises(asyncio.TimeoutError):
                         await asyncio.wait_for(client.reserve("nothing", wait="10s"), 0.02)
                     self.assertEqual((await client.stats("async"))["delayed"], 49)
-                self.assertEqual([one.outcome for one in await client.transaction(elapse.put("async", "x"))], ["scheduled"])
+                self.assertEqual(
+                    [one.outcome for one in await client.transaction(elapse.put("async", "x"))], ["scheduled"]
+                )
                 with self.assertRaises(elapse.CommandError):
                     await client.put("async", "x", in_="5")
                 self.assertIn("async", [tube async for tube in client.tubes()])
@@ -427,7 +493,7 @@ class LostAnswers(unittest.TestCase):
 
     def test_a_step_is_done_once(self):
         self.client.put("lost-step", "x")
-        job, = self.client.reserve("lost-step")
+        (job,) = self.client.reserve("lost-step")
         self.way.loses = True
         with self.assertRaises(elapse.LeaseEndedError) as caught:
             self.lossy.transaction(elapse.put("lost-next", "x"), leased=[job])
@@ -436,8 +502,10 @@ class LostAnswers(unittest.TestCase):
 
     def test_what_cannot_be_known_is_said(self):
         self.client.put("lost-cancel", "x", key="x", in_="1h")
-        for cancel in (lambda: self.lossy.cancel("lost-cancel", "x"),
-                       lambda: self.lossy.transaction(elapse.cancel("lost-cancel", "x"))):
+        for cancel in (
+            lambda: self.lossy.cancel("lost-cancel", "x"),
+            lambda: self.lossy.transaction(elapse.cancel("lost-cancel", "x")),
+        ):
             self.way.loses = True
             with self.assertRaises(elapse.UncertainError):
                 cancel()

@@ -70,9 +70,13 @@ class OwnerKilled(unittest.TestCase):
         while len(load.runs) < len(load.puts):
             self.client.reserve("nothing", wait="20ms")
         worker.stop()
-        kept = collections.Counter(self.client.lookup_id(job.id).body.decode() for job in self.client.list(load.tube + "-kept"))
-        print(f"{len(load.puts)} puts twice, {KILLS} owners killed: {len(set(load.puts) - set(kept))} lost, "
-              f"{kept.total() - len(kept)} doubled, {load.runs.total() - len(load.runs)} runs of handlers repeated")
+        kept = collections.Counter(
+            self.client.lookup_id(job.id).body.decode() for job in self.client.list(load.tube + "-kept")
+        )
+        print(
+            f"{len(load.puts)} puts twice, {KILLS} owners killed: {len(set(load.puts) - set(kept))} lost, "
+            f"{kept.total() - len(kept)} doubled, {load.runs.total() - len(load.runs)} runs of handlers repeated"
+        )
         self.assertEqual(sorted(kept.elements()), sorted(load.puts))
         self.assertEqual(set(load.runs), set(load.puts))
 

@@ -31,7 +31,7 @@ class Gather(unittest.TestCase):
         self.assertEqual(client.arrive("a", "k", 7), 0)
         self.assertIsNone(client.arrive("a", "k"))
         self.assertEqual(client.arrive("a", "k", token="one"), 0)
-        job, = client.reserve("a", count=2)
+        (job,) = client.reserve("a", count=2)
         self.assertEqual((job.text, job.missing, job.gatherer), ("x", 0, None))
 
     def worker(self, asynchronous, tubes, handle):
@@ -46,12 +46,14 @@ class Gather(unittest.TestCase):
         async def run():
             async with self.server.async_client() as client:
                 worker = elapse.AsyncWorker(client, concurrency=4)
+
+                async def handle_task(job):
+                    done = handle(job)
+                    if done is not None:
+                        await done
+
                 for tube in tubes:
-                    @worker.handler(tube)
-                    async def handle_task(job):
-                        done = handle(job)
-                        if done is not None:
-                            await done
+                    worker.handler(tube)(handle_task)
                 await worker.run(until_idle=True)
 
         asyncio.run(run())
@@ -71,8 +73,14 @@ class Gather(unittest.TestCase):
                 return job.done(elapse.put(after, "5"))  # arrives, too
             return None
 
-        results = self.client.gather(whole, "all", [elapse.put(part, str(i), backoff=("0s", "0s"), headers={"a": str(i)}) for i in range(10)],
-                                     timeout="1h", key="all", headers={"b": "c"})
+        results = self.client.gather(
+            whole,
+            "all",
+            [elapse.put(part, str(i), backoff=("0s", "0s"), headers={"a": str(i)}) for i in range(10)],
+            timeout="1h",
+            key="all",
+            headers={"b": "c"},
+        )
         self.assertEqual([one.outcome for one in results], ["scheduled"] * 11)
         with self.assertRaises(elapse.BusyKeyError):
             self.client.gather(whole, "all", [elapse.put(part, "no")], timeout="1h", key="all")
@@ -85,7 +93,7 @@ class Gather(unittest.TestCase):
         self.assertEqual(seen, [("all", 1)])
         # The one that was lost comes too late, and does no harm.
         self.client.kick(part)
-        job, = self.client.reserve(part)
+        (job,) = self.client.reserve(part)
         self.assertEqual(job.headers, {"a": "3", "elapse-gather-tube": whole, "elapse-gather-key": "all"})
         self.assertEqual(self.client.transaction(leased=[job]), [])
 
@@ -98,7 +106,7 @@ class Gather(unittest.TestCase):
     def test_all_or_nothing(self):
         client = self.client
         client.put("first", "x")
-        job, = client.reserve("first")
+        (job,) = client.reserve("first")
         puts = elapse.gather("tree", "root", [elapse.put("leaf", i) for i in range(3)], timeout="1h")
         self.assertEqual(len(client.transaction(*puts, leased=[job])), 4)
         with self.assertRaises(elapse.LeaseEndedError):
@@ -110,7 +118,12 @@ class Gather(unittest.TestCase):
 
     def test_what_is_refused(self):
         piece = elapse.put("t", "x")
-        for pieces, options in (([], {}), ([piece], {"in_": "5s"}), ([piece], {"await_": 2}), ([elapse.cancel("t", "k")], {})):
+        for pieces, options in (
+            ([], {}),
+            ([piece], {"in_": "5s"}),
+            ([piece], {"await_": 2}),
+            ([elapse.cancel("t", "k")], {}),
+        ):
             with self.assertRaises((TypeError, ValueError)):
                 elapse.gather("t", "x", pieces, timeout="1h", **options)
         with self.assertRaises(elapse.CommandError):

@@ -25,12 +25,21 @@ ADDRESSES = os.environ["ELAPSE_CLUSTER"].split(",")
 
 def configure(folder, inbox):
     from django.conf import settings
+
     sys.path.insert(0, folder)
     settings.configure(
-        USE_TZ=True, INSTALLED_APPS=["elapse.django"],
+        USE_TZ=True,
+        INSTALLED_APPS=["elapse.django"],
         ELAPSE={"ADDRESSES": ADDRESSES, "WORKER": "shop_jobs:worker", **({"INBOX": "main"} if inbox else {})},
-        DATABASES={"default": {"ENGINE": "django.db.backends.postgresql", "NAME": "postgres", "USER": "elapse",
-                               "HOST": os.environ["ELAPSE_CLUSTER_DATABASE"]}})
+        DATABASES={
+            "default": {
+                "ENGINE": "django.db.backends.postgresql",
+                "NAME": "postgres",
+                "USER": "elapse",
+                "HOST": os.environ["ELAPSE_CLUSTER_DATABASE"],
+            }
+        },
+    )
     django.setup()
 
 
@@ -39,6 +48,7 @@ def die_at_the_commit(inbox, key):
     from django.db import transaction
 
     from elapse.django import enqueue_on_commit
+
     configure("/", inbox)
     with transaction.atomic():
         transaction.on_commit(lambda: os._exit(9))
@@ -51,7 +61,9 @@ class Inbox(unittest.TestCase):
         directory = tempfile.TemporaryDirectory()
         cls.addClassCleanup(directory.cleanup)
         pathlib.Path(directory.name, "shop_jobs.py").write_text(
-            "import elapse\nseen = []\nworker = elapse.Worker()\nworker.handler('paid')(lambda job: seen.append((job.text, job.headers)))\n")
+            "import elapse\nseen = []\nworker = elapse.Worker()\n"
+            "worker.handler('paid')(lambda job: seen.append((job.text, job.headers)))\n"
+        )
         configure(directory.name, inbox=True)
         cls.client = elapse.Client(*ADDRESSES)
         cls.addClassCleanup(cls.client.close)
@@ -69,18 +81,36 @@ class Inbox(unittest.TestCase):
         from django.db import connection, transaction
 
         from elapse.django import cancel_on_commit, enqueue_on_commit
+
         with connection.cursor() as cursor:
             cursor.execute("create table orders (number text)")
         at = datetime.datetime(2100, 1, 1, tzinfo=datetime.timezone.utc)
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("insert into orders values ('4711')")
-            enqueue_on_commit("unpaid", {"order": "4711"}, key="4711", at=at, tag="shop", priority=7, ttr="90s", expire=datetime.timedelta(hours=1),
-                              attempts=3, backoff=("2s", "1m"), headers={"who": "me"}, if_key="keep")
+            enqueue_on_commit(
+                "unpaid",
+                {"order": "4711"},
+                key="4711",
+                at=at,
+                tag="shop",
+                priority=7,
+                ttr="90s",
+                expire=datetime.timedelta(hours=1),
+                attempts=3,
+                backoff=("2s", "1m"),
+                headers={"who": "me"},
+                if_key="keep",
+            )
             self.assertIsNone(self.client.lookup("unpaid", "4711"))
         job = self.comes("unpaid", "4711")
-        self.assertEqual((job.due, job.tag, job.attempts_max, job.headers, job.body), (at, "shop", 3, {"who": "me"}, b'{"order":"4711"}'))
-        self.assertEqual([job.fields[name] for name in ("priority", "ttr", "expire", "backoff_min", "backoff_max")],
-                         [7, 90_000, 3_600_000, 2000, 60_000])
+        self.assertEqual(
+            (job.due, job.tag, job.attempts_max, job.headers, job.body),
+            (at, "shop", 3, {"who": "me"}, b'{"order":"4711"}'),
+        )
+        self.assertEqual(
+            [job.fields[name] for name in ("priority", "ttr", "expire", "backoff_min", "backoff_max")],
+            [7, 90_000, 3_600_000, 2000, 60_000],
+        )
         # Rolled back: neither the order nor its job.
         with self.assertRaises(ZeroDivisionError), transaction.atomic():
             enqueue_on_commit("unpaid", "x", key="4712", in_="30m")
@@ -105,6 +135,7 @@ class Inbox(unittest.TestCase):
         from django.db.utils import DataError
 
         from elapse.django import enqueue_on_commit
+
         for options in ({"group": "ann"}, {"token": "t", "token_for": "1m"}, {"delay": "30m"}):
             with self.assertRaises(TypeError), transaction.atomic():
                 enqueue_on_commit("wrong", "x", **options)
@@ -121,7 +152,12 @@ class Inbox(unittest.TestCase):
 
     def test_the_process_dies_at_the_commit(self):
         for inbox, key in ((False, "by the client"), (True, "by the inbox")):
-            done = subprocess.run([sys.executable, "-B", __file__, "die", str(int(inbox)), key], capture_output=True, text=True, check=False)
+            done = subprocess.run(
+                [sys.executable, "-B", __file__, "die", str(int(inbox)), key],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
             self.assertEqual(done.returncode, 9, done.stderr)
         self.comes("died", "by the inbox")
         # That is what the inbox is for.

@@ -73,8 +73,10 @@ class Kills(unittest.TestCase):
             # A server that has just started may need a moment for its first hand-out.
             while jobs := client.reserve("t", count=1000, wait="10s" if len(found) < len(expected) else "100ms"):
                 found += [job.text for job in jobs]
-        print(f"{len(expected)} puts, {self.server.kills} kills: {len(set(expected) - set(found))} lost, "
-              f"{len(found) - len(set(found))} doubled")
+        print(
+            f"{len(expected)} puts, {self.server.kills} kills: {len(set(expected) - set(found))} lost, "
+            f"{len(found) - len(set(found))} doubled"
+        )
         self.assertEqual(sorted(found), sorted(expected))
         self.assertGreaterEqual(self.server.kills, KILLS_LEAST)
 
@@ -100,6 +102,7 @@ class Kills(unittest.TestCase):
         self.addCleanup(client.close)
         expected = []
         with Killer(self.server, PUTS // THREADS) as killer:
+
             def work(number):
                 i = 0
                 while killer.goes_on(i):
@@ -116,6 +119,7 @@ class Kills(unittest.TestCase):
         self.addCleanup(client.close)
         expected = []
         with Killer(self.server, PUTS * 2 // 100 // THREADS + 1, weight=100) as killer:
+
             def work(number):
                 i = 0
                 while killer.goes_on(i):
@@ -133,6 +137,7 @@ class Kills(unittest.TestCase):
         self.addCleanup(client.close)
         expected = []
         with Killer(self.server, PUTS // 4 // THREADS) as killer:
+
             def work(number):
                 i = 0
                 while killer.goes_on(i):
@@ -150,6 +155,7 @@ class Kills(unittest.TestCase):
 
         async def run(killer):
             async with elapse.AsyncClient(self.server.url) as client:
+
                 async def work(number):
                     i = 0
                     while killer.goes_on(i):

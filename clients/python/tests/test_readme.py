@@ -38,14 +38,20 @@ class Readme(unittest.TestCase):
         return said.getvalue()
 
     def test_a_job_done(self):
-        self.assertEqual(self.run_block("# later", 'server.advance("30m")\nworker.run(until_idle=True)\n'),
-                         "a mail to ann@example.org\na mail to bob@example.org\n")
+        self.assertEqual(
+            self.run_block("# later", 'server.advance("30m")\nworker.run(until_idle=True)\n'),
+            "a mail to ann@example.org\na mail to bob@example.org\n",
+        )
 
     def test_the_order(self):
         self.assertEqual(
-            self.run_block("def checkout", 'server.advance("44m")\nworker.run(until_idle=True)\nprint("-")\n'
-                           'server.advance("1m")\nworker.run(until_idle=True)\n'),
-            "-\norder 4712 is cancelled: it was not paid\n")
+            self.run_block(
+                "def checkout",
+                'server.advance("44m")\nworker.run(until_idle=True)\nprint("-")\n'
+                'server.advance("1m")\nworker.run(until_idle=True)\n',
+            ),
+            "-\norder 4712 is cancelled: it was not paid\n",
+        )
 
     def test_the_order_shows_itself(self):
         for words in ('write `in_="3s"` in `checkout`, `in_="4s"` in `reschedule`', "`worker.run()` as the last line"):
@@ -53,9 +59,13 @@ class Readme(unittest.TestCase):
         sooner = {'key=order, in_="30m"': 'key=order, in_="3s"', '"4712", in_="45m"': '"4712", in_="4s"'}
         with unittest.mock.patch.dict(globals(), BLOCKS=[replaced(block, sooner) for block in BLOCKS]):
             self.assertEqual(
-                self.run_block("def checkout", 'server.advance("3s")\nworker.run(until_idle=True)\nprint("-")\n'
-                               'server.advance("1s")\nworker.run(until_idle=True)\n'),
-                "-\norder 4712 is cancelled: it was not paid\n")
+                self.run_block(
+                    "def checkout",
+                    'server.advance("3s")\nworker.run(until_idle=True)\nprint("-")\n'
+                    'server.advance("1s")\nworker.run(until_idle=True)\n',
+                ),
+                "-\norder 4712 is cancelled: it was not paid\n",
+            )
 
     def test_failures_are_seen_and_kicked(self):
         self.assertIn('`logging.getLogger("elapse").setLevel("CRITICAL")` turns it off', README)
@@ -70,17 +80,23 @@ class Readme(unittest.TestCase):
                 put = client.put("steps", "x", attempts=1)
                 worker = elapse.Worker(client)
 
-                @worker.handler("steps")
                 def broken(job):
                     raise ValueError("no route to host")
 
+                worker.handler("steps")(broken)
                 worker.run(until_idle=True)
-                self.assertEqual([job.error for job in client.list("steps", state="buried")], ["ValueError: no route to host"])
+                self.assertEqual(
+                    [job.error for job in client.list("steps", state="buried")], ["ValueError: no route to host"]
+                )
                 self.assertEqual(client.kick("steps"), 1)
                 self.assertEqual(client.lookup_id(put.id).state, "ready")
                 defaults = client.lookup_id(client.put("steps", "y").id).fields
-                self.assertEqual([defaults[name] for name in ("attempts_max", "backoff_min", "backoff_max")], [20, 1000, 600_000])
-            self.assertEqual(f"job {put.id} of steps failed: ValueError: no route to host\n" in said.getvalue(), not turned_off)
+                self.assertEqual(
+                    [defaults[name] for name in ("attempts_max", "backoff_min", "backoff_max")], [20, 1000, 600_000]
+                )
+            self.assertEqual(
+                f"job {put.id} of steps failed: ValueError: no route to host\n" in said.getvalue(), not turned_off
+            )
             self.assertEqual(said.getvalue() == "", turned_off)
 
     def test_when(self):
@@ -89,13 +105,16 @@ class Readme(unittest.TestCase):
         self.assertIn("hourly ", said)
 
     def test_what_a_handler_may_say(self):
-        said = self.run_block("job.check()", """
+        said = self.run_block(
+            "job.check()",
+            """
 import asyncio
 for text in ("not yet", "hopeless", "broken", "good"):
     worker.client.put("steps", text, attempts=1)
 worker.run(until_idle=True)
 asyncio.run(tasks.run(until_idle=True))
-""")
+""",
+        )
         self.assertIn("failed: no route to host\n", said)
         self.assertIn("failed: the address does not exist\n", said)
         self.assertTrue(said.endswith("good\n"), said)
@@ -117,14 +136,22 @@ asyncio.run(tasks.run(until_idle=True))
         self.assertEqual(len(blocks), 2)
         said = io.StringIO()
         with contextlib.redirect_stdout(said):
-            exec(compile("".join(blocks) + '''
+            exec(
+                compile(
+                    "".join(blocks)
+                    + """
 with testing.Server() as server:
     client = server.client()
     try:
         pay("4712")
     except LookupError as error:
         print(error)
-''', "clients.md", "exec"), {"__name__": "guide"})
+""",
+                    "clients.md",
+                    "exec",
+                ),
+                {"__name__": "guide"},
+            )
         self.assertEqual(said.getvalue(), "order 4712 is cancelled\norder 4712 was not paid in time\n")
 
     def test_each_block_is_run(self):
@@ -133,7 +160,9 @@ with testing.Server() as server:
     def test_types(self):
         if shutil.which("mypy") is None:
             self.skipTest("mypy is not installed (mypy)")
-        done = subprocess.run(["mypy", "--cache-dir=/dev/null"], cwd=support.PACKAGE, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["mypy", "--cache-dir=/dev/null"], cwd=support.PACKAGE, capture_output=True, text=True, check=False
+        )
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
 

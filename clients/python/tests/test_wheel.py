@@ -10,8 +10,14 @@ import unittest
 
 import support
 
-support.need(("redis", "python3-redis"), ("pip", "python3-pip"), ("setuptools", "python3-setuptools"),
-             ("wheel", "python3-wheel"), ("venv", "python3-venv"), ("ensurepip", "python3-venv"))
+support.need(
+    ("redis", "python3-redis"),
+    ("pip", "python3-pip"),
+    ("setuptools", "python3-setuptools"),
+    ("wheel", "python3-wheel"),
+    ("venv", "python3-venv"),
+    ("ensurepip", "python3-venv"),
+)
 
 from elapse import testing  # noqa: E402
 
@@ -33,10 +39,23 @@ class Wheel(unittest.TestCase):
     def test_from_the_wheel_to_a_job_done(self):
         with tempfile.TemporaryDirectory() as directory, testing.Server() as server:
             source = pathlib.Path(directory) / "source"
-            shutil.copytree(support.PACKAGE, source, ignore=shutil.ignore_patterns("build", "dist", "*.egg-info", "__pycache__"))
-            self.run_in(source, sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps", "--no-index", "-w",
-                        directory, ".")
-            wheel, = pathlib.Path(directory).glob("elapse-*.whl")
+            shutil.copytree(
+                support.PACKAGE, source, ignore=shutil.ignore_patterns("build", "dist", "*.egg-info", "__pycache__")
+            )
+            self.run_in(
+                source,
+                sys.executable,
+                "-m",
+                "pip",
+                "wheel",
+                "--no-build-isolation",
+                "--no-deps",
+                "--no-index",
+                "-w",
+                directory,
+                ".",
+            )
+            (wheel,) = pathlib.Path(directory).glob("elapse-*.whl")
             self.run_in(directory, sys.executable, "-m", "venv", "--system-site-packages", "v")
             self.run_in(directory, "v/bin/pip", "install", "--no-index", str(wheel))
             (pathlib.Path(directory) / "mine.py").write_text(FIFTEEN_LINES + WHERE_IT_IS)

@@ -80,17 +80,29 @@ class Threads(Case):
         for text in ("raise", "retry", "failure", "bury", "exit", "good"):
             self.client.put("say", text, key=text, **NONE)
         self.assertTrue(worker.run(until_idle=True))
-        self.assertEqual([one for one in seen if one[0] == "raise"],
-                         [("raise", 1, None), ("raise", 2, "ValueError: it cannot be done"), ("raise", 3, "ValueError: it cannot be done")])
+        self.assertEqual(
+            [one for one in seen if one[0] == "raise"],
+            [
+                ("raise", 1, None),
+                ("raise", 2, "ValueError: it cannot be done"),
+                ("raise", 3, "ValueError: it cannot be done"),
+            ],
+        )
         look = lambda key: self.client.lookup("say", key)  # noqa: E731
-        self.assertEqual((look("raise").state, look("raise").reason, look("raise").error),
-                         ("buried", "no retry was left", "ValueError: it cannot be done"))
+        self.assertEqual(
+            (look("raise").state, look("raise").reason, look("raise").error),
+            ("buried", "no retry was left", "ValueError: it cannot be done"),
+        )
         self.assertEqual((look("retry").state, look("retry").attempts), ("delayed", 0))
-        self.assertEqual((look("failure").state, look("failure").attempts, look("failure").error), ("delayed", 1, "busy"))
+        self.assertEqual(
+            (look("failure").state, look("failure").attempts, look("failure").error), ("delayed", 1, "busy")
+        )
         self.assertEqual((look("bury").state, look("bury").error), ("buried", "hopeless"))
         self.assertEqual(look("exit").error, "SystemExit: 3")
         self.assertIsNone(look("good"))
-        self.assertEqual(sorted(failures), [("bury", "Bury"), *[("exit", "SystemExit")] * 3, *[("raise", "ValueError")] * 3])
+        self.assertEqual(
+            sorted(failures), [("bury", "Bury"), *[("exit", "SystemExit")] * 3, *[("raise", "ValueError")] * 3]
+        )
 
     def test_hooks(self):
         worker, seen = self.worker(), []
@@ -147,6 +159,7 @@ class Threads(Case):
 
     def test_a_handler_that_takes_too_long(self):
         worker, reasons = self.worker(), []
+
         @worker.handler("slow", limit="50ms")
         def handle(job):
             if job.attempt == 1:
@@ -411,11 +424,14 @@ class Program(Case):
     def run_program(self, text, name, lines):
         """Runs a program until it has said so many lines, and ends it by SIGTERM; returns the lines."""
         with tempfile.TemporaryDirectory() as directory:
-            with open(directory + "/mine.py", "w") as file:
+            with open(directory + "/mine.py", "w", encoding="utf-8") as file:
                 file.write(text)
             process = subprocess.Popen(
                 [sys.executable, "-B", "-m", "elapse.worker", name, "--concurrency", "3", "--url", self.server.url],
-                cwd=directory, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(support.PACKAGE / "src")})
+                cwd=directory,
+                stdout=subprocess.PIPE,
+                env={**os.environ, "PYTHONPATH": str(support.PACKAGE / "src")},
+            )
             said = {process.stdout.readline().decode().strip() for _ in range(lines)}
             process.send_signal(signal.SIGTERM)
             self.assertEqual(process.wait(), 0)

@@ -19,20 +19,77 @@ from ._thread_worker import Worker
 from .aio import AsyncClient
 from .aio_worker import AsyncWorker
 from .client import Client
-from .errors import (AuthenticationNeededError, BatchError, BusyKeyError, CommandError, CrossSlotError, DamagedError,
-                     DiskError, DiskFullError, DrainingError, ElapseError, LeaseEndedError, LimitError,
-                     NotPermittedError, OutOfMemoryError, ProtocolVersionError, ReplyError, TransactionAbortedError,
-                     UncertainError, UnreachableError, WrongPasswordError)
+from .errors import (
+    AuthenticationNeededError,
+    BatchError,
+    BusyKeyError,
+    CommandError,
+    CrossSlotError,
+    DamagedError,
+    DiskError,
+    DiskFullError,
+    DrainingError,
+    ElapseError,
+    LeaseEndedError,
+    LimitError,
+    NotPermittedError,
+    OutOfMemoryError,
+    ProtocolVersionError,
+    ReplyError,
+    TransactionAbortedError,
+    UncertainError,
+    UnreachableError,
+    WrongPasswordError,
+)
 from .jobs import AsyncJob, Bury, Job, JobCancelled, RetryIn, put
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = [
-    "AsyncClient", "AsyncJob", "AsyncWorker", "AuthenticationNeededError", "BatchError", "Bury", "BusyKeyError", "Client", "Codec",
-    "Command", "CommandError", "CrossSlotError", "DamagedError", "DiskError", "DiskFullError", "DrainingError",
-    "Duration", "ElapseError", "GroupInfo", "Job", "JobCancelled", "JobInfo", "JsonCodec", "LeaseEndedError", "LimitError", "Limits", "Name",
-    "NotPermittedError", "OutOfMemoryError", "ProtocolVersionError", "PutOptions", "PutResult", "ReplyError", "RetryIn",
-    "TransactionAbortedError", "UncertainError", "UnreachableError", "Worker", "WrongPasswordError", "arrive", "cancel", "gather", "put", "reschedule",
+    "AsyncClient",
+    "AsyncJob",
+    "AsyncWorker",
+    "AuthenticationNeededError",
+    "BatchError",
+    "Bury",
+    "BusyKeyError",
+    "Client",
+    "Codec",
+    "Command",
+    "CommandError",
+    "CrossSlotError",
+    "DamagedError",
+    "DiskError",
+    "DiskFullError",
+    "DrainingError",
+    "Duration",
+    "ElapseError",
+    "GroupInfo",
+    "Job",
+    "JobCancelled",
+    "JobInfo",
+    "JsonCodec",
+    "LeaseEndedError",
+    "LimitError",
+    "Limits",
+    "Name",
+    "NotPermittedError",
+    "OutOfMemoryError",
+    "ProtocolVersionError",
+    "PutOptions",
+    "PutResult",
+    "ReplyError",
+    "RetryIn",
+    "TransactionAbortedError",
+    "UncertainError",
+    "UnreachableError",
+    "Worker",
+    "WrongPasswordError",
+    "arrive",
+    "cancel",
+    "gather",
+    "put",
+    "reschedule",
 ]
 
 
@@ -41,8 +98,9 @@ def cancel(tube: Name, *keys: Name) -> Command[list[str]]:
     return _commands.cancel(tube, *keys)
 
 
-def reschedule(tube: Name, key: Name, *, in_: Duration | None = None,
-               at: _datetime.datetime | None = None) -> Command[str]:
+def reschedule(
+    tube: Name, key: Name, *, in_: Duration | None = None, at: _datetime.datetime | None = None
+) -> Command[str]:
     """A reschedule that is not sent: for `job.done(...)` and `client.transaction(...)`."""
     return _commands.reschedule(tube, key, in_, at)
 
@@ -52,9 +110,10 @@ def arrive(tube: Name, key: Name, n: int = 1, *, token: Name | None = None) -> C
     return _commands.arrive(tube, key, n, token)
 
 
-def gather(tube: Name, body: _Any, pieces: _Iterable[Command[PutResult]], *, timeout: Duration,
-           **options: _Any) -> list[Command[PutResult]]:
+def gather(
+    tube: Name, body: _Any, pieces: _Iterable[Command[PutResult]], *, timeout: Duration, **options: _Any
+) -> list[Command[PutResult]]:
     """The puts of `Client.gather` that are not sent, for `job.done(*...)` and `client.transaction(*...)`: up to 999
     pieces and the job that waits for them, all or nothing."""
     checked: PutOptions = options  # type: ignore[assignment]
-    return _commands.gather(tube, body, list(pieces), timeout, checked, tracing.headers())
+    return _commands.gather(tube, body, pieces, timeout, checked, tracing.headers())

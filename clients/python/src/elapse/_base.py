@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import urllib.parse
 from typing import Any
 
 import redis
@@ -15,7 +16,8 @@ from ._texts import Codec, Duration, JsonCodec
 from ._tries import Fault, Tries
 from .errors import ReplyError, TryAgainReply, UncertainError, UnknownReply, WrongPasswordError
 
-DEFAULT = "redis://127.0.0.1:11300"
+DEFAULT = "127.0.0.1:11300"
+_PORT = 11300
 
 #: A token outlives the deadline by this time, within which a command may still be on its way.
 TOKEN_MARGIN_S = 60.0
@@ -25,18 +27,45 @@ _DEADLINE_MAX_S = 540.0
 LOST = (redis.ConnectionError, redis.TimeoutError, OSError, asyncio.TimeoutError, EOFError)
 
 
+def _url(address: str) -> str:
+    """An address as redis-py takes it. Without a port it would have that of Redis."""
+    if not isinstance(address, str):
+        raise TypeError(f"an address is a text such as '127.0.0.1:11300', and not {address!r}")
+    if address.startswith("unix:"):
+        return address if "://" in address else f"unix://{address[len('unix:'):]}"
+    url = address if "://" in address else f"redis://{address}"
+    parts = urllib.parse.urlsplit(url)
+    try:
+        port = parts.port
+    except ValueError:
+        port = -1
+    if parts.scheme not in ("redis", "rediss") or not parts.hostname or port == -1:
+        raise ValueError(f"this is no address of a server, such as '127.0.0.1:11300': {address!r}")
+    return url if port is not None else parts._replace(netloc=f"{parts.netloc.rstrip(':')}:{_PORT}").geturl()
+
+
 class Options:
     """The options of a client, checked."""
 
-    def __init__(self, addresses: tuple[str, ...], deadline: Duration, timeout: Duration, codec: Codec | None,
-                 name: str | None, others: dict[str, Any]) -> None:
-        self.addresses = [one if "://" in one else f"redis://{one}" for one in addresses or (DEFAULT,)]
+    def __init__(
+        self,
+        addresses: tuple[str, ...],
+        deadline: Duration,
+        timeout: Duration,
+        codec: Codec | None,
+        name: str | None,
+        others: dict[str, Any],
+    ) -> None:
+        self.addresses = [_url(one) for one in addresses or (DEFAULT,)]
         self.deadline_s = _texts.seconds(deadline)
         self.timeout_s = _texts.seconds(timeout)
         if not 0 < self.deadline_s <= _DEADLINE_MAX_S:
             raise ValueError("a deadline is above 0 and at most 9 minutes, because a token lives for 10")
         if self.timeout_s <= 0:
             raise ValueError("a timeout is above 0: otherwise a command could wait for ever")
+        for option in ("decode_responses", "protocol"):
+            if option in others:
+                raise ValueError(f"a client has no option {option!r}: it reads replies in its own way")
         self.codec: Codec = codec or JsonCodec()
         self.name = name
         self.others = others
@@ -44,8 +73,12 @@ class Options:
     def of_pool(self, retry: Any) -> dict[str, Any]:
         """The arguments of redis-py's pool of connections. Newer versions of redis-py send commands again by
         themselves, which could double them, unless they are told not to."""
-        arguments = {"socket_timeout": self.timeout_s, "socket_connect_timeout": min(self.timeout_s, 5.0),
-                     "retry": retry(NoBackoff(), 0), **self.others}
+        arguments = {
+            "socket_timeout": self.timeout_s,
+            "socket_connect_timeout": min(self.timeout_s, 5.0),
+            "retry": retry(NoBackoff(), 0),
+            **self.others,
+        }
         if self.name is not None:
             arguments["client_name"] = self.name
         return arguments
@@ -58,8 +91,13 @@ class Options:
 def connection_arguments(pool_class: Any) -> tuple[str, ...]:
     """Older versions of redis-py want the name of a command where newer ones warn of one."""
     parameter = list(inspect.signature(pool_class.get_connection).parameters.values())[1:2]
-    return ("_",) if parameter and parameter[0].default is inspect.Parameter.empty \
-        and parameter[0].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD else ()
+    return (
+        ("_",)
+        if parameter
+        and parameter[0].default is inspect.Parameter.empty
+        and parameter[0].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+        else ()
+    )
 
 
 def refused_connection(error: Exception) -> Exception:
@@ -84,6 +122,8 @@ def read(command: Command[Any], reply: Any, tries: Tries) -> Any:
             raise UncertainError(f"an earlier try may have been done; this one was refused: {error}") from error
         raise
     if tries.uncertain and command.doubtful(result):
-        raise UncertainError(f"the answer to an earlier try was lost, and this one answers {result}: either of them, or "
-                             "neither, has done it")
+        raise UncertainError(
+            f"the answer to an earlier try was lost, and this one answers {result}: either of them, or "
+            "neither, has done it"
+        )
     return result

@@ -7,7 +7,7 @@ import dataclasses
 import datetime
 import json
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Generic, Literal, TypedDict, TypeVar
 
 from . import _texts
@@ -126,15 +126,31 @@ class Command(Generic[T]):
         return self.arguments + self.token
 
 
+def commands(values: Iterable[Command[T]]) -> list[Command[T]]:
+    """The commands of an iterable, checked: other values would fail where nobody knows them any more."""
+    found = _texts.several(values, "commands")
+    for one in found:
+        if not isinstance(one, Command):
+            raise TypeError(f"a command is made by elapse.put, elapse.cancel and so on, and is not {one!r}")
+    return found
+
+
 # ---- replies ----
 
 
 def error_of(error: Exception) -> ReplyError:
     """The error of this package for an error of redis-py, which has cut the codes that it knows."""
     text = str(error)
-    known = {"NoPermissionError": "NOPERM", "AuthenticationError": "NOAUTH", "AuthenticationWrongNumberOfArgsError": "ERR",
-             "ExecAbortError": "EXECABORT", "TryAgainError": "TRYAGAIN", "ClusterCrossSlotError": "CROSSSLOT",
-             "OutOfMemoryError": "OOM", "InvalidResponse": "ERR"}
+    known = {
+        "NoPermissionError": "NOPERM",
+        "AuthenticationError": "NOAUTH",
+        "AuthenticationWrongNumberOfArgsError": "ERR",
+        "ExecAbortError": "EXECABORT",
+        "TryAgainError": "TRYAGAIN",
+        "ClusterCrossSlotError": "CROSSSLOT",
+        "OutOfMemoryError": "OOM",
+        "InvalidResponse": "ERR",
+    }
     code = known.get(type(error).__name__)
     first, _, rest = text.partition(" ")
     if first in BY_CODE:
@@ -183,12 +199,26 @@ def _job_info(reply: Any) -> JobInfo:
         return _texts.read_name(fields.get(name))
 
     return JobInfo(
-        id=fields["id"], tube=text("tube") or "", state=text("state") or "", due=_texts.read_moment(fields["due"]),
-        left=_texts.read_duration(fields["left"] or 0), missing=fields.get("await", 0), key=text("key"), tag=text("tag"), group=text("group"),
-        attempts=fields["attempts"], attempts_max=fields["attempts_max"], recurring=bool(fields["recurring"]),
-        holder=text("holder"), reason=text("reason"), error=text("error"),
-        error_at=_texts.read_moment(fields.get("error_at")), headers=_texts.read_headers(fields.get("headers")),
-        body=fields.get("body"), fields=fields)
+        id=fields["id"],
+        tube=text("tube") or "",
+        state=text("state") or "",
+        due=_texts.read_moment(fields["due"]),
+        left=_texts.read_duration(fields["left"] or 0),
+        missing=fields.get("await", 0),
+        key=text("key"),
+        tag=text("tag"),
+        group=text("group"),
+        attempts=fields["attempts"],
+        attempts_max=fields["attempts_max"],
+        recurring=bool(fields["recurring"]),
+        holder=text("holder"),
+        reason=text("reason"),
+        error=text("error"),
+        error_at=_texts.read_moment(fields.get("error_at")),
+        headers=_texts.read_headers(fields.get("headers")),
+        body=fields.get("body"),
+        fields=fields,
+    )
 
 
 def _found(reply: Any) -> JobInfo | None:
@@ -217,7 +247,11 @@ def put(tube: Name, body: Any, options: PutOptions, headers: Mapping[str, str] |
         raise TypeError(f"put has no option {sorted(wrong)[0]!r}")
     arguments: list[bytes] = [b"PUT", _texts.name(tube, "tube"), _texts.body(body, options.get("codec") or JSON)]
     arguments += _when(options.get("in_"), options.get("at"))
-    for word, value in ((b"EVERY", options.get("every")), (b"TTR", options.get("ttr")), (b"EXPIRE", options.get("expire"))):
+    for word, value in (
+        (b"EVERY", options.get("every")),
+        (b"TTR", options.get("ttr")),
+        (b"EXPIRE", options.get("expire")),
+    ):
         if value is not None:
             arguments += (word, _texts.duration(value))
     for what in ("cron", "zone", "key", "tag", "group"):
@@ -229,11 +263,19 @@ def put(tube: Name, body: Any, options: PutOptions, headers: Mapping[str, str] |
         arguments += (b"IFKEY", if_key.upper().encode())
     if debounce_max is not None:
         arguments += (b"MAX", _texts.duration(debounce_max))
-    for word, count in ((b"AWAIT", options.get("await_")), (b"PRIORITY", options.get("priority")), (b"ATTEMPTS", options.get("attempts"))):
+    for word, count, of in (
+        (b"AWAIT", options.get("await_"), "number of arrivals"),
+        (b"PRIORITY", options.get("priority"), "priority"),
+        (b"ATTEMPTS", options.get("attempts"), "number of attempts"),
+    ):
         if count is not None:
-            arguments += (word, b"%d" % count)
+            arguments += (word, _texts.number(count, of))
     backoff, token, token_for = options.get("backoff"), options.get("token"), options.get("token_for")
     if backoff is not None:
+        if not isinstance(backoff, (tuple, list)) or len(backoff) != 2:
+            raise TypeError(
+                f"a backoff is the shortest and the longest wait, such as ('1s', '10m'), and not {backoff!r}"
+            )
         arguments += (b"BACKOFF", _texts.duration(backoff[0]), _texts.duration(backoff[1]))
     if token is not None:
         arguments += (b"TOKEN", _texts.name(token, "token"))
@@ -271,14 +313,22 @@ def cancel(tube: Name, *keys: Name) -> Command[list[str]]:
     if not keys:
         raise TypeError("cancel needs a key")
     # A `gone` of a second try may be the work of the first one.
-    return Command((b"CANCEL", _texts.name(tube, "tube"), *(_texts.name(key, "key") for key in keys)), _words, again=True,
-                   doubtful=lambda words: "gone" in words)
+    return Command(
+        (b"CANCEL", _texts.name(tube, "tube"), *(_texts.name(key, "key") for key in keys)),
+        _words,
+        again=True,
+        doubtful=lambda words: "gone" in words,
+    )
 
 
 def cancel_id(*ids: int) -> Command[list[str]]:
     """CANCELID."""
-    return Command((b"CANCELID", *(b"%d" % number for number in ids)), _words, again=True,
-                   doubtful=lambda words: "gone" in words)
+    return Command(
+        (b"CANCELID", *(_texts.number(number, "job's number") for number in ids)),
+        _words,
+        again=True,
+        doubtful=lambda words: "gone" in words,
+    )
 
 
 def cancel_all(tube: Name, state: State | None, tag: Name | None) -> Command[dict[str, int]]:
@@ -299,7 +349,7 @@ def reschedule_id(number: int, in_: Duration | None, at: datetime.datetime | Non
     when = _when(in_, at)
     if not when:
         raise TypeError("reschedule needs in_ or at")
-    return Command((b"RESCHEDULEID", b"%d" % number, *when), _word, again=True)
+    return Command((b"RESCHEDULEID", _texts.number(number, "job's number"), *when), _word, again=True)
 
 
 def _missing(reply: Any) -> int | None:
@@ -310,7 +360,11 @@ def _missing(reply: Any) -> int | None:
 def arrive(tube: Name, key: Name, n: int, token: Name | None) -> Command[int | None]:
     """ARRIVE."""
     named = () if token is None else (b"TOKEN", _texts.name(token, "token"))
-    return Command((b"ARRIVE", _texts.name(tube, "tube"), _texts.name(key, "key"), b"%d" % n, *named), _missing, again=token is not None)
+    return Command(
+        (b"ARRIVE", _texts.name(tube, "tube"), _texts.name(key, "key"), _texts.number(n, "count"), *named),
+        _missing,
+        again=token is not None,
+    )
 
 
 #: The headers of a piece say where it arrives when it is done. The packages of all languages know them.
@@ -329,10 +383,17 @@ def _piece(put_of: Command[PutResult], headers: Mapping[str, str]) -> Command[Pu
     return dataclasses.replace(put_of, arguments=arguments + _headers(headers))
 
 
-def gather(tube: Name, body: Any, pieces: Sequence[Command[PutResult]], timeout: Duration, options: PutOptions,
-           headers: Mapping[str, str] | None = None) -> list[Command[PutResult]]:
+def gather(
+    tube: Name,
+    body: Any,
+    pieces: Iterable[Command[PutResult]],
+    timeout: Duration,
+    options: PutOptions,
+    headers: Mapping[str, str] | None = None,
+) -> list[Command[PutResult]]:
     """The put of a job that waits for the pieces, and behind it those of the pieces. A key that is taken is a
     BusyKeyError: pieces of two gathers must not be counted together."""
+    pieces = commands(pieces)
     if not pieces:
         raise ValueError("a gather needs a piece")
     for name in ("await_", "in_", "at", "every", "cron", "zone", "if_key", "debounce_max"):
@@ -340,19 +401,20 @@ def gather(tube: Name, body: Any, pieces: Sequence[Command[PutResult]], timeout:
             raise TypeError(f"a gather has no option {name!r}")
     given = options.get("key")
     key = _texts.name(new_token() if given is None else given, "key")
-    whole: PutOptions = {**options, "key": key, "await_": len(pieces), "in_": timeout, "if_key": "fail"}  # type: ignore[misc]
+    whole = options.copy()
+    whole["key"], whole["await_"], whole["in_"], whole["if_key"] = key, len(pieces), timeout, "fail"
     where = {GATHER_TUBE: _texts.read_name(_texts.name(tube, "tube")) or "", GATHER_KEY: _texts.read_name(key) or ""}
     return [put(tube, body, whole, headers), *(_piece(one, where) for one in pieces)]
 
 
 def kick(tube: Name, count: int) -> Command[int]:
     """KICK."""
-    return Command((b"KICK", _texts.name(tube, "tube"), b"%d" % count), _number, again=False)
+    return Command((b"KICK", _texts.name(tube, "tube"), _texts.number(count, "count")), _number, again=False)
 
 
 def kick_id(number: int) -> Command[str]:
     """KICKID."""
-    return Command((b"KICKID", b"%d" % number), _word, again=False)
+    return Command((b"KICKID", _texts.number(number, "job's number")), _word, again=False)
 
 
 def pause(tube: Name, length: Duration) -> Command[str]:
@@ -394,13 +456,17 @@ def limit(tube: Name, limits_of: Limits) -> Command[str]:
         settings += (b"BURIED", b"AGE", _texts.duration(age))
     counts: Mapping[str, Any] = limits_of
     for name, count in counts.items():
-        if name not in ("rate", "burst", "group_rate", "group_burst", "group_order", "buried_age") and count is not None:
+        if (
+            name not in ("rate", "burst", "group_rate", "group_burst", "group_order", "buried_age")
+            and count is not None
+        ):
             settings += (name.replace("_", "").upper().encode(), b"%d" % count)
     return Command((b"LIMIT", _texts.name(tube, "tube"), *(settings or (b"NONE",))), _word, again=True)
 
 
 def limits(tube: Name) -> Command[dict[str, int]]:
     """LIMIT, to look."""
+
     def read(reply: Any) -> dict[str, int]:
         return {name: value for name, value in read_map(reply).items() if value is not None}
 
@@ -417,7 +483,7 @@ def lookup(tube: Name, key: Name) -> Command[JobInfo | None]:
 
 def lookup_id(number: int) -> Command[JobInfo | None]:
     """LOOKUPID."""
-    return Command((b"LOOKUPID", b"%d" % number), _found, again=True)
+    return Command((b"LOOKUPID", _texts.number(number, "job's number")), _found, again=True)
 
 
 def _filter(state: State | None, tag: Name | None) -> tuple[bytes, ...]:
@@ -431,6 +497,7 @@ def _filter(state: State | None, tag: Name | None) -> tuple[bytes, ...]:
 
 def list_jobs(tube: Name, state: State | None, tag: Name | None, cursor: bytes) -> Command[tuple[bytes, list[JobInfo]]]:
     """One page of LIST, with keys."""
+
     def read(reply: Any) -> tuple[bytes, list[JobInfo]]:
         following, jobs = _raised(reply)
         following = following if isinstance(following, bytes) else b"%d" % following
@@ -447,6 +514,7 @@ def stats(tube: Name | None) -> Command[dict[str, Any]]:
 
 def tubes(cursor: bytes) -> Command[tuple[bytes, list[str]]]:
     """One page of TUBES."""
+
     def read(reply: Any) -> tuple[bytes, list[str]]:
         following, names = _raised(reply)
         following = following if isinstance(following, bytes) else b"%d" % following
@@ -457,12 +525,20 @@ def tubes(cursor: bytes) -> Command[tuple[bytes, list[str]]]:
 
 def groups(tube: Name, held: bool, cursor: bytes) -> Command[tuple[bytes, list[GroupInfo]]]:
     """One page of GROUPS."""
+
     def group_of(reply: Any) -> GroupInfo:
         fields = read_map(reply)
         return GroupInfo(
-            group=_texts.read_name(fields["group"]) or "", delayed=fields["delayed"], ready=fields["ready"], running=fields["running"],
-            buried=fields["buried"], held=fields["held"], held_by=_texts.read_name(fields["held_by"]),
-            held_left=_texts.read_duration(fields["held_left"] or 0), overdue=_texts.read_duration(fields["overdue"] or 0))
+            group=_texts.read_name(fields["group"]) or "",
+            delayed=fields["delayed"],
+            ready=fields["ready"],
+            running=fields["running"],
+            buried=fields["buried"],
+            held=fields["held"],
+            held_by=_texts.read_name(fields["held_by"]),
+            held_left=_texts.read_duration(fields["held_left"] or 0),
+            overdue=_texts.read_duration(fields["overdue"] or 0),
+        )
 
     def read(reply: Any) -> tuple[bytes, list[GroupInfo]]:
         following, found = _raised(reply)
@@ -476,7 +552,9 @@ def groups(tube: Name, held: bool, cursor: bytes) -> Command[tuple[bytes, list[G
 # ---- transactions ----
 
 
-def transaction(parts: Sequence[Command[Any]], leases: Sequence[tuple[int, bytes]]) -> tuple[list[tuple[bytes, ...]], Command[list[Any]]]:
+def transaction(
+    parts: Sequence[Command[Any]], leases: Sequence[tuple[int, bytes]]
+) -> tuple[list[tuple[bytes, ...]], Command[list[Any]]]:
     """MULTI, the parts and EXEC: what to send, and a command that reads the reply of EXEC alone. With a
     lease it may be sent again, because the first one that is done ends the lease, if the parts do."""
     guard: list[bytes] = [b"LEASED"]
@@ -492,7 +570,7 @@ def transaction(parts: Sequence[Command[Any]], leases: Sequence[tuple[int, bytes
         replies = _raised(reply)
         if replies is None:
             raise LeaseEndedError("the lease has ended: nothing was done")
-        return [part.read(one) for part, one in zip(parts, replies[1 if leases else 0:])]
+        return [part.read(one) for part, one in zip(parts, replies[1 if leases else 0 :])]
 
     def doubtful(results: list[Any]) -> bool:
         return not leases and any(part.doubtful(result) for part, result in zip(parts, results))
@@ -507,11 +585,27 @@ def transaction(parts: Sequence[Command[Any]], leases: Sequence[tuple[int, bytes
 def reserve(tubes_of: Sequence[Name], count: int, wait: Duration | None) -> Command[list[list[Any]]]:
     """RESERVE with DETAILS. Not sent again by itself: what was handed out and lost comes back alone."""
     options = {b"COUNT", b"WAIT", b"DETAILS", b"HOLDER"}
+    if not tubes_of:
+        raise TypeError("reserve needs a tube")
     names = sorted((_texts.name(tube, "tube") for tube in tubes_of), key=lambda tube: tube.upper() not in options)
     if len(names) > 1 and names[1].upper() in options:
         raise ValueError(f"one RESERVE takes one of the tubes {names[0]!r} and {names[1]!r}")
     waiting = () if wait is None else (b"WAIT", _texts.duration(wait))
-    return Command((b"RESERVE", *names, b"COUNT", b"%d" % count, *waiting, b"DETAILS"), _raised, again=False)
+    return Command(
+        (b"RESERVE", *names, b"COUNT", _texts.number(count, "count"), *waiting, b"DETAILS"), _raised, again=False
+    )
+
+
+def waits(wait: Duration | None, longest_s: float) -> Iterator[Duration | None]:
+    """The waits of the RESERVEs that together wait so long: each so short that a server which answers nothing is still
+    told from one that waits."""
+    if wait is None or _texts.seconds(wait) <= longest_s:
+        yield wait
+        return
+    left_s = _texts.seconds(wait)
+    while left_s > 0:
+        yield datetime.timedelta(seconds=min(left_s, longest_s))
+        left_s -= longest_s
 
 
 def _pairs(leases: Sequence[tuple[int, bytes]]) -> tuple[bytes, ...]:
@@ -531,8 +625,12 @@ def ack(leases: Sequence[tuple[int, bytes]]) -> Command[list[str]]:
     return Command((b"ACK", *_pairs(leases)), _words, again=True)
 
 
-def nack(leases: Sequence[tuple[int, bytes]], in_: Duration | None = None, after: Duration | None = None,
-         error: str | None = None) -> Command[list[str]]:
+def nack(
+    leases: Sequence[tuple[int, bytes]],
+    in_: Duration | None = None,
+    after: Duration | None = None,
+    error: str | None = None,
+) -> Command[list[str]]:
     """NACK."""
     arguments = (b"NACK", *_pairs(leases), *_when(in_, None))
     if after is not None:

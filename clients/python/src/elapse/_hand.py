@@ -139,7 +139,7 @@ class Hand(Generic[J]):
 def extend_commands(jobs: list[J]) -> list[Command[list[str]]]:
     """One command for all leases, if they are not above a thousand."""
     pairs = [job.pair for job in jobs]
-    return [_commands.extend(pairs[i:i + _PAIRS_MAX]) for i in range(0, len(pairs), _PAIRS_MAX)]
+    return [_commands.extend(pairs[i : i + _PAIRS_MAX]) for i in range(0, len(pairs), _PAIRS_MAX)]
 
 
 def extension_words(answers: list[Any]) -> list[str] | None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import datetime
 import json
-from typing import Any, Protocol, Union
+from collections.abc import Iterable
+from typing import Any, Protocol, TypeVar, Union
+
+T = TypeVar("T")
 
 #: A duration: a timedelta, or a text of the server such as "30m" or "1h30m". A number alone is
 #: refused, because nobody knows its unit.
@@ -74,6 +77,22 @@ def name(value: Name, what: str) -> bytes:
     if not isinstance(value, (bytes, bytearray, memoryview)):
         raise TypeError(f"a {what} is a text or bytes, and not {value!r}")
     return bytes(value)
+
+
+def number(value: int, what: str) -> bytes:
+    """A whole number. `what` says in an error what the number is of. A text is refused, and so is a number with a
+    fraction, which would be cut."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"a {what} is a whole number, and not {value!r}")
+    return b"%d" % value
+
+
+def several(values: Iterable[T], what: str) -> list[T]:
+    """The values of an iterable. `what` says in an error what they are. A text is refused, because each of its
+    letters would be taken for a value."""
+    if isinstance(values, (str, bytes, bytearray, memoryview)) or not isinstance(values, Iterable):
+        raise TypeError(f"the {what} are a list, or another iterable, and not {values!r}")
+    return list(values)
 
 
 def read_name(value: bytes | None) -> str | None:

@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import queue
 import signal
@@ -25,9 +26,16 @@ from typing import Any, TypeVar, Union
 from . import _commands, _texts, tracing
 from ._commands import Command
 from ._hand import Hand, extend_commands, extension_words, log
-from ._texts import Duration
+from ._texts import Duration, Name
 from .client import Client
-from .errors import BatchError, ElapseError
+from .errors import (
+    AuthenticationNeededError,
+    BatchError,
+    CommandError,
+    ElapseError,
+    NotPermittedError,
+    WrongPasswordError,
+)
 from .jobs import Job, read_job
 
 Handler = Callable[[Job], Any]
@@ -36,11 +44,22 @@ H = TypeVar("H", bound=Callable[..., Any])
 _RESERVE_WAIT = "1s"
 _PAUSE_MAX_S = 5.0
 
+#: What the server answers to a worker that will never get a job.
+REFUSALS = (AuthenticationNeededError, CommandError, NotPermittedError, WrongPasswordError)
+
 
 def holder() -> str:
     """The name by which jobs show who has them."""
     name = f"{socket.gethostname()}:{os.getpid()}"
     return "".join(letter if "!" <= letter <= "~" else "-" for letter in name)[:64]
+
+
+def check_concurrency(concurrency: int) -> None:
+    """Raises an error if so many handlers cannot run."""
+    if not isinstance(concurrency, int) or isinstance(concurrency, bool):
+        raise TypeError(f"concurrency is a whole number, and not {concurrency!r}")
+    if concurrency < 1:
+        raise ValueError("concurrency is 1 or more")
 
 
 class Handlers:
@@ -52,35 +71,42 @@ class Handlers:
         self._after: list[Callable[..., Any]] = []
         self._on_failure: list[Callable[..., Any]] = []
 
-    def handler(self, tube: str, *, limit: Duration | None = None) -> Callable[[H], H]:
+    def handler(self, tube: Name, *, limit: Duration | None = None) -> Callable[[H], H]:
         """Registers the handler of a tube. With `limit`, a run that takes longer is told to stop, its
         lease is extended no more, and the job goes to another worker."""
         limit_s = None if limit is None else _texts.seconds(limit)
+        if limit_s is not None and limit_s <= 0:
+            raise ValueError("a limit is above 0")
+        named = _texts.read_name(_texts.name(tube, "tube")) or ""  # as jobs name it
 
         def register(function: H) -> H:
-            if tube in self._handlers:
-                raise ValueError(f"the tube {tube!r} has a handler")
+            if named in self._handlers:
+                raise ValueError(f"the tube {named!r} has a handler")
             self._check_handler(function)
-            self._handlers[tube] = (function, limit_s)
+            self._handlers[named] = (function, limit_s)
             return function
 
         return register
 
     def _check_handler(self, function: Callable[..., Any]) -> None:
-        pass
+        """Raises TypeError if the worker cannot run the function, as a handler or as a hook."""
+        raise NotImplementedError
 
     def before(self, function: H) -> H:
         """Registers a function to call with each job before its handler. If it raises, so does the run."""
+        self._check_handler(function)
         self._before.append(function)
         return function
 
     def after(self, function: H) -> H:
         """Registers a function to call with each job whose handler has ended well."""
+        self._check_handler(function)
         self._after.append(function)
         return function
 
     def on_failure(self, function: H) -> H:
         """Registers a function to call with each job, and the exception, whose handler has failed."""
+        self._check_handler(function)
         self._on_failure.append(function)
         return function
 
@@ -89,37 +115,52 @@ class Worker(Handlers):
     """A worker of threads. `client`: a Client, or the address of a server. `concurrency`: how many handlers
     run at a time; never more jobs than that are taken. `grace`: how long SIGTERM waits for handlers."""
 
-    def __init__(self, client: Union[Client, str] = "127.0.0.1:11300", *, concurrency: int = 8,
-                 grace: Duration = "25s") -> None:
+    def __init__(
+        self, client: Union[Client, str] = "127.0.0.1:11300", *, concurrency: int = 8, grace: Duration = "25s"
+    ) -> None:
         super().__init__()
-        if concurrency < 1:
-            raise ValueError("concurrency is 1 or more")
+        check_concurrency(concurrency)
         self.client = Client(client) if isinstance(client, str) else client
         self.concurrency = concurrency
         self.grace_s = _texts.seconds(grace)
         self._stopping = threading.Event()
         self._lock = threading.Condition()
+        self._hurrying, self._keeping = False, True
+        self._begin()
+
+    def _begin(self) -> None:
+        """Makes what each run has anew."""
+        self._hurrying, self._keeping = False, True
+        self._hand: Hand[Job] = Hand(lambda job, reason: job.stop(reason))
+        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._free = self.concurrency
+
+    def _check_handler(self, function: Callable[..., Any]) -> None:
+        if not callable(function):
+            raise TypeError(f"a handler is a function, and not {function!r}")
+        if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
+            # A call of it would do nothing, and the job would count as done.
+            raise TypeError(f"{function!r} is a coroutine or a generator: use an AsyncWorker, which runs coroutines")
 
     def stop(self) -> None:
         """Ends `run`: what runs is finished, and what has not begun is given back. Any thread, and a signal,
-        may call it."""
+        may call it. Called before `run`, it ends that at once."""
         self._stopping.set()
 
     # ---- the life of a run ----
 
     def run(self, *, client: Client | None = None, until_idle: bool = False) -> bool:
         """Works until `stop`, or SIGTERM or SIGINT if this is the main thread; with `until_idle`, until no job
-        is ready. Returns whether all handlers have ended in time."""
+        is ready. A second signal ends the grace. Returns whether all handlers have ended in time. Raises what the
+        server says if it refuses to hand out: a wrong password, a right that is missing."""
         if not self._handlers:
             raise ValueError("the worker has no handler")
         if client is not None:
             self.client = client
-        self._stopping.clear()
-        self._hand: Hand[Job] = Hand(lambda job, reason: job.stop(reason))
-        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
-        self._free = self.concurrency
-        self._keeping = True
-        threads = [threading.Thread(target=self._work, name=f"elapse-{i}", daemon=True) for i in range(self.concurrency)]
+        self._begin()
+        threads = [
+            threading.Thread(target=self._work, name=f"elapse-{i}", daemon=True) for i in range(self.concurrency)
+        ]
         keeper = threading.Thread(target=self._keep, name="elapse-keeper", daemon=True)
         for thread in (*threads, keeper):
             thread.start()
@@ -129,13 +170,18 @@ class Worker(Handlers):
         finally:
             all_ended = self._finish(threads, keeper)
             restore()
+            self._stopping.clear()  # and not before a run, so that a stop which comes before it is not forgotten
         return all_ended
 
     def _take_signals(self) -> Callable[[], None]:
         if threading.current_thread() is not threading.main_thread():
             return lambda: None
-        old = {number: signal.signal(number, lambda *_: self._stopping.set())
-               for number in (signal.SIGTERM, signal.SIGINT)}
+
+        def stop(*_: object) -> None:
+            self._hurrying = self._stopping.is_set()
+            self._stopping.set()
+
+        old = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
 
         def restore() -> None:
             for number, handler in old.items():
@@ -149,7 +195,9 @@ class Worker(Handlers):
             self._jobs.put(None)
         end_s = time.monotonic() + self.grace_s
         for thread in threads:
-            thread.join(max(0.0, end_s - time.monotonic()))
+            while thread.is_alive() and not self._hurrying and time.monotonic() < end_s:
+                # A signal does not end a join, so that a long one would keep a second signal waiting.
+                thread.join(min(0.1, max(0.0, end_s - time.monotonic())))
         late = [thread for thread in threads if thread.is_alive()]
         with self._lock:
             for job in list(self._hand.running.values()):
@@ -178,6 +226,8 @@ class Worker(Handlers):
                 wait = ("1ms" if idle else "20ms") if until_idle else _RESERVE_WAIT
                 try:
                     rows = client.run(_commands.reserve(list(self._handlers), min(free, 1000), wait))
+                except REFUSALS:
+                    raise
                 except ElapseError as error:
                     if not unreached:
                         log.warning("no jobs could be taken, and it is tried again: %s", error)
@@ -227,7 +277,9 @@ class Worker(Handlers):
             with tracing.handling(job.tube, job.id, job.attempt, job.headers):
                 for hook in self._before:
                     hook(job)
-                self._handlers[job.tube][0](job)
+                result = self._handlers[job.tube][0](job)
+                if inspect.isawaitable(result):
+                    raise TypeError("the handler returned a coroutine, which nobody runs: use an AsyncWorker")
                 if job.gatherer is not None and not job.finished:
                     job.done()
                 for hook in self._after:
@@ -248,6 +300,8 @@ class Worker(Handlers):
                     log.exception("the hook on_failure failed")
 
     def _done(self, job: Job, commands: tuple[Command[Any], ...]) -> list[Any]:
+        if job.finished:
+            raise RuntimeError("done was called before")
         with self._lock:
             if not self._hand.leave(job):
                 job.check()
@@ -292,7 +346,7 @@ class Worker(Handlers):
         except Exception:
             log.exception("the keeper of the leases failed")
             return
-        words = extension_words(results[:len(extensions)])
+        words = extension_words(results[: len(extensions)])
         if words is None:
             return
         with self._lock:

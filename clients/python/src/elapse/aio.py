@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import datetime
 import time
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, List, TypeVar
 
 import redis
 import redis.asyncio
 from redis.asyncio.retry import Retry
 
-from . import _base, _commands, tracing
+from . import _base, _commands, _texts, tracing
 from ._commands import Command, GroupInfo, JobInfo, Limits, PutOptions, PutResult, State
 from ._texts import Codec, Duration, Name
 from ._tries import Fault, Tries
@@ -37,8 +37,15 @@ class AsyncClient:
     options go to redis-py's pool of connections.
     """
 
-    def __init__(self, *addresses: str, deadline: Duration = "30s", timeout: Duration = "15s",
-                 codec: Codec | None = None, name: str | None = None, **options: Any) -> None:
+    def __init__(
+        self,
+        *addresses: str,
+        deadline: Duration = "30s",
+        timeout: Duration = "15s",
+        codec: Codec | None = None,
+        name: str | None = None,
+        **options: Any,
+    ) -> None:
         self._options = _base.Options(addresses, deadline, timeout, codec, name, options)
         arguments = self._options.of_pool(Retry)
         self._pools = [redis.asyncio.ConnectionPool.from_url(one, **arguments) for one in self._options.addresses]
@@ -59,8 +66,14 @@ class AsyncClient:
     def like(self, *, name: str | None = None, timeout: Duration | None = None) -> AsyncClient:
         """A client with the same options and connections of its own."""
         options = self._options
-        return AsyncClient(*options.addresses, deadline=f"{options.deadline_s}s", timeout=timeout or f"{options.timeout_s}s",
-                      codec=options.codec, name=name or options.name, **options.others)
+        return AsyncClient(
+            *options.addresses,
+            deadline=f"{options.deadline_s}s",
+            timeout=timeout or f"{options.timeout_s}s",
+            codec=options.codec,
+            name=name or options.name,
+            **options.others,
+        )
 
     @property
     def codec(self) -> Codec:
@@ -82,7 +95,7 @@ class AsyncClient:
     async def put_many(self, puts: Iterable[Command[PutResult]]) -> List[PutResult]:
         """Puts many jobs, made by `elapse.put`, a hundred at a time in one journey. They are not one
         transaction. Raises BatchError if some were refused."""
-        return await self.run_many(list(puts))
+        return await self.run_many(_commands.commands(puts))
 
     async def cancel(self, tube: Name, key: Name) -> str:
         """Cancels the job that has the key. `removed`: nobody will ever get it; `running`: a worker has
@@ -91,7 +104,8 @@ class AsyncClient:
 
     async def cancel_many(self, tube: Name, keys: Iterable[Name]) -> List[str]:
         """Cancels jobs by their keys; a word for each."""
-        return await self.run(_commands.cancel(tube, *keys))
+        found = _texts.several(keys, "keys")
+        return await self.run(_commands.cancel(tube, *found)) if found else []
 
     async def cancel_id(self, number: int) -> str:
         """Cancels a job by its number."""
@@ -101,12 +115,15 @@ class AsyncClient:
         """Cancels all jobs of a tube that fit; tells how many were `removed`, and how many are `running`."""
         return await self.run(_commands.cancel_all(tube, state, tag))
 
-    async def reschedule(self, tube: Name, key: Name, *, in_: Duration | None = None,
-                   at: datetime.datetime | None = None) -> str:
+    async def reschedule(
+        self, tube: Name, key: Name, *, in_: Duration | None = None, at: datetime.datetime | None = None
+    ) -> str:
         """Gives the job another due time: `rescheduled`, `running` or `gone`."""
         return await self.run(_commands.reschedule(tube, key, in_, at))
 
-    async def reschedule_id(self, number: int, *, in_: Duration | None = None, at: datetime.datetime | None = None) -> str:
+    async def reschedule_id(
+        self, number: int, *, in_: Duration | None = None, at: datetime.datetime | None = None
+    ) -> str:
         """The same by its number."""
         return await self.run(_commands.reschedule_id(number, in_, at))
 
@@ -116,14 +133,21 @@ class AsyncClient:
         a token of yours, also if you call it again within 10 minutes."""
         return await self.run(_commands.arrive(tube, key, n, token))
 
-    async def gather(self, tube: Name, body: Any, pieces: Iterable[Command[PutResult]], *, timeout: Duration,
-                     **options: Unpack[PutOptions]) -> List[PutResult]:
+    async def gather(
+        self,
+        tube: Name,
+        body: Any,
+        pieces: Iterable[Command[PutResult]],
+        *,
+        timeout: Duration,
+        **options: Unpack[PutOptions],
+    ) -> List[PutResult]:
         """Puts a job that waits until all pieces, made by `elapse.put`, are done, or for the timeout, and then the
         pieces. Returns the results of all, the waiting job's first. If the key is given and taken, it raises
         BusyKeyError, and no piece is put. If this program dies meanwhile, some pieces may never be put: the
         timeout is for that, too. `client.transaction(*elapse.gather(...))` does all or nothing."""
         options.setdefault("codec", self._options.codec)
-        first, *others = _commands.gather(tube, body, list(pieces), timeout, options, tracing.headers())
+        first, *others = _commands.gather(tube, body, pieces, timeout, options, tracing.headers())
         return [await self.run(first), *await self.run_many(others)]
 
     async def kick(self, tube: Name, count: int = 1) -> int:
@@ -160,15 +184,9 @@ class AsyncClient:
         """The job of this number."""
         return await self.run(_commands.lookup_id(number))
 
-    async def list(self, tube: Name, *, state: State | None = None, tag: Name | None = None) -> AsyncIterator[JobInfo]:
+    def list(self, tube: Name, *, state: State | None = None, tag: Name | None = None) -> AsyncIterator[JobInfo]:
         """The jobs of a tube, in no order, without their bodies. Pages are read as they are needed."""
-        cursor = b"0"
-        while True:
-            cursor, jobs = await self.run(_commands.list_jobs(tube, state, tag, cursor))
-            for job in jobs:
-                yield job
-            if cursor == b"0":
-                return
+        return self._pages(lambda cursor: _commands.list_jobs(tube, state, tag, cursor))
 
     async def stats(self, tube: Name | None = None) -> dict[str, Any]:
         """Counts of the server, or of a tube; empty if there is no such tube."""
@@ -176,25 +194,24 @@ class AsyncClient:
 
     async def tubes(self) -> AsyncIterator[str]:
         """The names of the tubes."""
-        cursor = b"0"
         seen: set[str] = set()  # a cluster names a tube once for each partition that has it
-        while True:
-            cursor, names = await self.run(_commands.tubes(cursor))
-            for name in names:
-                if name not in seen:
-                    yield name
-                seen.add(name)
-            if cursor == b"0":
-                return
+        async for name in self._pages(_commands.tubes):
+            if name not in seen:
+                yield name
+            seen.add(name)
 
-    async def groups(self, tube: Name, *, held: bool = False) -> AsyncIterator[GroupInfo]:
+    def groups(self, tube: Name, *, held: bool = False) -> AsyncIterator[GroupInfo]:
         """The groups of a tube that have jobs, in no order; with `held` those alone of which a limit of each group
         holds jobs back. Pages are read as they are needed."""
+        return self._pages(lambda cursor: _commands.groups(tube, held, cursor))
+
+    async def _pages(self, page: Callable[[bytes], Command[tuple[bytes, List[T]]]]) -> AsyncIterator[T]:
+        """What all pages of a list have. `page` makes the command for the page behind a cursor."""
         cursor = b"0"
         while True:
-            cursor, found = await self.run(_commands.groups(tube, held, cursor))
-            for group in found:
-                yield group
+            cursor, found = await self.run(page(cursor))
+            for one in found:
+                yield one
             if cursor == b"0":
                 return
 
@@ -206,20 +223,25 @@ class AsyncClient:
         if the lease of one of these jobs has ended; otherwise these jobs are done, too, and those that are
         pieces of a gather arrive."""
         arrivals = [_commands.arrive(*job.gatherer, 1, None) for job in leased if job.gatherer is not None]
-        results = await self._transact([*commands, *arrivals], [job.pair for job in leased])
-        return results[:len(commands)]
+        results = await self._transact([*_commands.commands(commands), *arrivals], [job.pair for job in leased])
+        return results[: len(commands)]
 
     async def reserve(self, *tubes: Name, count: int = 1, wait: Duration | None = None) -> List[AsyncJob]:
         """Takes jobs by hand. An AsyncWorker does this for you."""
-        rows = await self.run(_commands.reserve(tubes, count, wait))
+        rows: List[List[Any]] = []
+        for part in _commands.waits(wait, self._options.timeout_s / 2):
+            rows = await self.run(_commands.reserve(tubes, count, part))
+            if rows:
+                break
         return [AsyncJob(**read_job(row, self._options.codec)) for row in rows]
 
     async def ack(self, job: AsyncJob) -> str:
         """The job is done: `ok`, or `gone` if its lease had ended."""
         return (await self.run(_commands.ack([job.pair])))[0]
 
-    async def nack(self, job: AsyncJob, *, in_: Duration | None = None, after: Duration | None = None,
-             error: str | None = None) -> str:
+    async def nack(
+        self, job: AsyncJob, *, in_: Duration | None = None, after: Duration | None = None, error: str | None = None
+    ) -> str:
         """The job failed; with `in_` it is only given back for so long."""
         return (await self.run(_commands.nack([job.pair], in_, after, error)))[0]
 
@@ -247,7 +269,7 @@ class AsyncClient:
         """Sends many commands, a hundred at a time in one journey, until each is answered."""
         results: List[Any] = []
         for first in range(0, len(commands), 100):
-            results += await self._run_hundred([self._options.token(one) for one in commands[first:first + 100]])
+            results += await self._run_hundred([self._options.token(one) for one in commands[first : first + 100]])
         if any(isinstance(one, ElapseError) for one in results):
             raise BatchError(results)
         return results
@@ -290,7 +312,7 @@ class AsyncClient:
                 for refused in replies[1:-1]:
                     if isinstance(refused, Exception):
                         raise _commands.error_of(refused)
-                return _base.read(command, replies[-1], tries)[len(acks):]  # type: ignore[no-any-return]
+                return _base.read(command, replies[-1], tries)[len(acks) :]  # type: ignore[no-any-return]
             except Fault as fault:
                 await self._pause(tries, fault)
             except LeaseEndedError as error:

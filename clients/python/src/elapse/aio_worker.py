@@ -17,21 +17,32 @@ from ._texts import Duration
 from .aio import AsyncClient
 from .errors import BatchError, ElapseError
 from .jobs import AsyncJob, JobCancelled, read_job
-from ._thread_worker import _PAUSE_MAX_S, _RESERVE_WAIT, Handlers, holder
+from ._thread_worker import _PAUSE_MAX_S, _RESERVE_WAIT, REFUSALS, Handlers, check_concurrency, holder
 
 
 class AsyncWorker(Handlers):
     """A worker of asyncio. Its handlers and hooks are coroutines. The options are those of Worker."""
 
-    def __init__(self, client: Union[AsyncClient, str] = "127.0.0.1:11300", *, concurrency: int = 64,
-                 grace: Duration = "25s") -> None:
+    def __init__(
+        self, client: Union[AsyncClient, str] = "127.0.0.1:11300", *, concurrency: int = 64, grace: Duration = "25s"
+    ) -> None:
         super().__init__()
-        if concurrency < 1:
-            raise ValueError("concurrency is 1 or more")
+        check_concurrency(concurrency)
         self.client = AsyncClient(client) if isinstance(client, str) else client
         self.concurrency = concurrency
         self.grace_s = _texts.seconds(grace)
         self._stopping = False
+        self._keeping = True
+        self._begin()
+
+    def _begin(self) -> None:
+        """Makes what each run has anew."""
+        self._tasks: dict[tuple[int, bytes], asyncio.Task[None]] = {}
+        self._hand: Hand[AsyncJob] = Hand(self._stop_job)
+        self._keeping = True
+        self._changed = asyncio.Event()
+        self._freed = asyncio.Event()
+        self._hurrying = asyncio.Event()
 
     def _check_handler(self, function: Callable[..., Any]) -> None:
         if not inspect.iscoroutinefunction(function):
@@ -42,18 +53,14 @@ class AsyncWorker(Handlers):
         self._stopping = True
 
     async def run(self, *, client: AsyncClient | None = None, until_idle: bool = False) -> bool:
-        """Works until `stop`, SIGTERM or SIGINT; with `until_idle`, until no job is ready. Returns whether all
-        handlers have ended in time."""
+        """Works until `stop`, SIGTERM or SIGINT; with `until_idle`, until no job is ready. A second signal ends the
+        grace. Returns whether all handlers have ended in time. Raises what the server says if it refuses to hand out: a
+        wrong password, a right that is missing."""
         if not self._handlers:
             raise ValueError("the worker has no handler")
         if client is not None:
             self.client = client
-        self._stopping = False
-        self._tasks: dict[tuple[int, bytes], asyncio.Task[None]] = {}
-        self._hand: Hand[AsyncJob] = Hand(self._stop_job)
-        self._keeping = True
-        self._changed = asyncio.Event()
-        self._freed = asyncio.Event()
+        self._begin()
         loop = asyncio.get_running_loop()
         signals = self._take_signals(loop)
         keeper = asyncio.create_task(self._keep())
@@ -63,17 +70,23 @@ class AsyncWorker(Handlers):
             all_ended = await self._finish(keeper)
             for number in signals:
                 loop.remove_signal_handler(number)
+            self._stopping = False  # and not before a run, so that a stop which comes before it is not forgotten
         return all_ended
 
     def _take_signals(self, loop: asyncio.AbstractEventLoop) -> list[int]:
         taken: list[int] = []
         for number in (signal.SIGTERM, signal.SIGINT):
             try:
-                loop.add_signal_handler(number, self.stop)
+                loop.add_signal_handler(number, self._stop_by_signal)
                 taken.append(number)
             except (RuntimeError, ValueError, NotImplementedError):
                 pass  # not the main thread
         return taken
+
+    def _stop_by_signal(self) -> None:
+        if self._stopping:
+            self._hurrying.set()
+        self._stopping = True
 
     def _stop_job(self, job: AsyncJob, reason: str) -> None:
         job.stop_reason = job.stop_reason or reason
@@ -81,18 +94,29 @@ class AsyncWorker(Handlers):
         if task is not None:
             task.cancel(reason)
 
+    async def _end_of(self, tasks: list[asyncio.Task[None]]) -> set[asyncio.Task[None]]:
+        """Waits for the tasks, for the grace or until a second signal; returns those that have not ended."""
+        ended = asyncio.ensure_future(asyncio.wait(tasks))
+        hurry = asyncio.ensure_future(self._hurrying.wait())
+        await asyncio.wait([ended, hurry], timeout=self.grace_s, return_when=asyncio.FIRST_COMPLETED)
+        ended.cancel()
+        hurry.cancel()
+        return {task for task in tasks if not task.done()}
+
     async def _finish(self, keeper: asyncio.Task[None]) -> bool:
         tasks = list(self._tasks.values())
         late: set[asyncio.Task[None]] = set()
         if tasks:
-            _, late = await asyncio.wait(tasks, timeout=self.grace_s)
+            late = await self._end_of(tasks)
         for job in list(self._hand.running.values()):
             self._stop_job(job, "stopping")
         if late:
             _, stuck = await asyncio.wait(late, timeout=1)
             for job in list(self._hand.running.values()):
                 self._hand.fail(job, "the worker ended before the handler did")
-            log.warning("%d handlers have not ended in time; %d do not even end when they are cancelled", len(late), len(stuck))
+            log.warning(
+                "%d handlers have not ended in time; %d do not even end when they are cancelled", len(late), len(stuck)
+            )
         self._keeping = False
         self._changed.set()
         await keeper
@@ -115,6 +139,8 @@ class AsyncWorker(Handlers):
                 wait = ("1ms" if idle else "20ms") if until_idle else _RESERVE_WAIT
                 try:
                     rows = await client.run(_commands.reserve(list(self._handlers), min(free, 1000), wait))
+                except REFUSALS:
+                    raise
                 except ElapseError as error:
                     if not unreached:
                         log.warning("no jobs could be taken, and it is tried again: %s", error)
@@ -178,6 +204,8 @@ class AsyncWorker(Handlers):
                     log.exception("the hook on_failure failed")
 
     async def _done(self, job: AsyncJob, commands: tuple[Command[Any], ...]) -> list[Any]:
+        if job.finished:
+            raise RuntimeError("done was called before")
         self._hand.leave(job)
         results = await self.client.transaction(*commands, leased=[job])
         job.finished = True
@@ -216,7 +244,7 @@ class AsyncWorker(Handlers):
         except Exception:
             log.exception("the keeper of the leases failed")
             return
-        words = extension_words(results[:len(extensions)])
+        words = extension_words(results[: len(extensions)])
         if words is None:
             return
         self._hand.extended(extending, words)

@@ -21,6 +21,7 @@ class RetryIn(Exception):
     def __init__(self, delay: Duration, reason: str | None = None, *, failure: bool = False) -> None:
         super().__init__(reason or f"again in {delay}")
         _texts.duration(delay)
+        _texts.seconds(delay)  # what the server could not read would be found when nobody is told any more
         self.delay, self.reason, self.failure = delay, reason, failure
 
 
@@ -103,7 +104,7 @@ class JobBase:
 
 
 Finish = Callable[["Job", "tuple[Command[Any], ...]"], "list[Any]"]
-AsyncFinish = Callable[["AsyncJob", "tuple[Command[Any], ...]"], "Awaitable[list[Any]]"]
+AsyncFinish = Callable[["AsyncJob", "tuple[Command[Any], ...]"], Awaitable[list[Any]]]
 
 
 @dataclasses.dataclass(eq=False)
@@ -158,12 +159,22 @@ def read_job(reply: list[Any], codec: Codec) -> dict[str, Any]:
     """The fields of a job from a place of RESERVE's reply. Later servers may add places and names."""
     details = read_map(reply[8]) if len(reply) > 8 else {}
     return {
-        "id": int(reply[0]), "lease": reply[1], "tube": _texts.read_name(reply[2]), "key": _texts.read_name(reply[3]),
-        "body": reply[4], "due": _texts.read_moment(reply[5]), "attempt": int(reply[6]), "missed": int(reply[7]),
-        "ttr": _texts.read_duration(details.get("ttr", 60_000)), "tag": _texts.read_name(details.get("tag")),
-        "group": _texts.read_name(details.get("group")), "headers": _texts.read_headers(details.get("headers")),
-        "attempts_left": details.get("attempts_left"), "recurring": bool(details.get("recurring", False)),
+        "id": int(reply[0]),
+        "lease": reply[1],
+        "tube": _texts.read_name(reply[2]),
+        "key": _texts.read_name(reply[3]),
+        "body": reply[4],
+        "due": _texts.read_moment(reply[5]),
+        "attempt": int(reply[6]),
+        "missed": int(reply[7]),
+        "ttr": _texts.read_duration(details.get("ttr", 60_000)),
+        "tag": _texts.read_name(details.get("tag")),
+        "group": _texts.read_name(details.get("group")),
+        "headers": _texts.read_headers(details.get("headers")),
+        "attempts_left": details.get("attempts_left"),
+        "recurring": bool(details.get("recurring", False)),
         "missing": details.get("await", 0),
-        "error": _texts.read_name(details.get("error")), "error_at": _texts.read_moment(details.get("error_at")),
+        "error": _texts.read_name(details.get("error")),
+        "error_at": _texts.read_moment(details.get("error_at")),
         "codec": codec,
     }

@@ -20,6 +20,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import functools
+import inspect
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -76,8 +77,9 @@ class Request:
 class Task:
     """A function that can be put as a job. Called, it runs here and now."""
 
-    def __init__(self, app: App, function: Callable[..., Any], name: str, queue: str, bind: bool,
-                 options: PutOptions) -> None:
+    def __init__(
+        self, app: App, function: Callable[..., Any], name: str, queue: str, bind: bool, options: PutOptions
+    ) -> None:
         self.app, self.function, self.name, self.queue, self.bind = app, function, name, queue, bind
         self.options = options
         functools.update_wrapper(self, function)
@@ -89,9 +91,16 @@ class Task:
         """Puts the task, due now."""
         return self.apply_async(args, kwargs)
 
-    def apply_async(self, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, *,
-                    countdown: float | None = None, eta: datetime.datetime | None = None, task_id: str | None = None,
-                    expires: float | datetime.datetime | None = None) -> Result:
+    def apply_async(
+        self,
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+        *,
+        countdown: float | None = None,
+        eta: datetime.datetime | None = None,
+        task_id: str | None = None,
+        expires: float | datetime.datetime | None = None,
+    ) -> Result:
         """Puts the task: due after `countdown` seconds, or at `eta`; dropped if nobody took it by
         `expires`, in seconds from now or as a time."""
         if countdown is not None and eta is not None:
@@ -112,14 +121,16 @@ class Task:
             if left <= datetime.timedelta(0):
                 raise ValueError("the task would expire before it is due")
             options["expire"] = left
-        self.app.client.put(self.queue, {"task": self.name, "args": list(args), "kwargs": dict(kwargs or {})}, **options)
+        self.app.client.put(
+            self.queue, {"task": self.name, "args": list(args), "kwargs": dict(kwargs or {})}, **options
+        )
         return Result(number, self)
 
-    def run(self, job: Job) -> None:
+    def run(self, job: Job) -> Any:
         """Runs the task of a job."""
         body = job.json()
         first = (Request(self, job, body["args"], body["kwargs"]),) if self.bind else ()
-        self.function(*first, *body["args"], **body["kwargs"])
+        return self.function(*first, *body["args"], **body["kwargs"])
 
 
 class App:
@@ -130,12 +141,22 @@ class App:
         self.queue = queue
         self.tasks: dict[str, Task] = {}
 
-    def task(self, function: Callable[..., Any] | None = None, *, name: str | None = None, queue: str | None = None,
-             bind: bool = False, max_retries: int | None = None, **options: Any) -> Any:
+    def task(
+        self,
+        function: Callable[..., Any] | None = None,
+        *,
+        name: str | None = None,
+        queue: str | None = None,
+        bind: bool = False,
+        max_retries: int | None = None,
+        **options: Any,
+    ) -> Any:
         """Makes a task of a function: `@app.task`, or `@app.task(bind=True, max_retries=3)`. Other options are
         those of Client.put."""
         if function is None:
             return functools.partial(self.task, name=name, queue=queue, bind=bind, max_retries=max_retries, **options)
+        if inspect.iscoroutinefunction(function):
+            raise TypeError(f"{function!r} is a coroutine: a task is a function; for coroutines there is AsyncWorker")
         full = name or f"{function.__module__}.{function.__qualname__}"
         if full in self.tasks:
             raise ValueError(f"there is a task {full!r}")
@@ -157,8 +178,8 @@ class App:
             worker.handler(queue)(self._run)
         return worker
 
-    def _run(self, job: Job) -> None:
+    def _run(self, job: Job) -> Any:
         name = job.json()["task"]
         if name not in self.tasks:
             raise LookupError(f"there is no task {name!r} in this worker")
-        self.tasks[name].run(job)
+        return self.tasks[name].run(job)

@@ -40,7 +40,10 @@ class Server:
             raise ServerError("there is no program 'elapse': install it, or name it by ELAPSE_PROGRAM")
         self._process = subprocess.Popen(
             [found, "serve", "--durability", "memory", "--test-clock", "--listen", "127.0.0.1:0", *options],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
         assert self._process.stderr is not None
         self._clients: list[Client] = []
         try:

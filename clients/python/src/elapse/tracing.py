@@ -41,9 +41,16 @@ def handling(tube: str, job: int, attempt: int, carrier: Mapping[str, str]) -> I
         return
     put = trace.get_current_span(propagate.extract(dict(carrier))).get_span_context()
     with trace.get_tracer("elapse").start_as_current_span(
-            f"{tube} process", kind=trace.SpanKind.CONSUMER, links=[trace.Link(put)] if put.is_valid else [],
-            attributes={"messaging.system": "elapse", "messaging.destination.name": tube,
-                        "messaging.message.id": str(job), "elapse.attempt": attempt}):
+        f"{tube} process",
+        kind=trace.SpanKind.CONSUMER,
+        links=[trace.Link(put)] if put.is_valid else [],
+        attributes={
+            "messaging.system": "elapse",
+            "messaging.destination.name": tube,
+            "messaging.message.id": str(job),
+            "elapse.attempt": attempt,
+        },
+    ):
         yield
 
 
@@ -54,8 +61,9 @@ def handled(tube: str, outcome: str, took_s: float) -> None:
     if not _instruments:
         meter = metrics.get_meter("elapse")
         _instruments["jobs"] = meter.create_counter("elapse.jobs", description="runs of handlers, by their outcome")
-        _instruments["time"] = meter.create_histogram("elapse.job.duration", unit="s",
-                                                      description="how long handlers ran")
+        _instruments["time"] = meter.create_histogram(
+            "elapse.job.duration", unit="s", description="how long handlers ran"
+        )
     labels = {"tube": tube, "outcome": outcome}
     _instruments["jobs"].add(1, labels)
     _instruments["time"].record(took_s, labels)

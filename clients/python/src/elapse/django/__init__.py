@@ -32,6 +32,7 @@ def client() -> Client:
 
 def _settings() -> dict[str, Any]:
     from django.conf import settings
+
     found: dict[str, Any] = getattr(settings, "ELAPSE", {})
     return found
 
@@ -40,9 +41,12 @@ def _inbox(statement: tuple[str, list[Any]], using: str | None) -> None:
     """Writes into the inbox, in the present transaction."""
     from django.core.exceptions import ImproperlyConfigured
     from django.db import DEFAULT_DB_ALIAS, connections
+
     connection = connections[using or DEFAULT_DB_ALIAS]
     if connection.vendor != "postgresql":
-        raise ImproperlyConfigured(f"ELAPSE['INBOX'] needs PostgreSQL, and the database {connection.alias!r} is {connection.vendor}")
+        raise ImproperlyConfigured(
+            f"ELAPSE['INBOX'] needs PostgreSQL, and the database {connection.alias!r} is {connection.vendor}"
+        )
     with connection.cursor() as cursor:
         cursor.execute(*statement)
 
@@ -52,6 +56,7 @@ def enqueue_on_commit(tube: Name, body: Any, *, using: str | None = None, **opti
     Client.put; by the inbox without `group` and `token_for`. What is wrong with them is raised now, and not at
     the commit."""
     from django.db import transaction
+
     options.setdefault("codec", client().codec)
     command = jobs.put(tube, body, **options)
     if queue := _settings().get("INBOX"):
@@ -65,6 +70,7 @@ def cancel_on_commit(tube: Name, key: Name, *, using: str | None = None) -> None
     """Cancels the job that has the key when the present transaction commits; at once if there is none. Nobody
     learns whether a worker had it: where that matters, call `client().cancel` and look."""
     from django.db import transaction
+
     command = _commands.cancel(tube, key)
     if queue := _settings().get("INBOX"):
         _inbox(_inbox_calls.cancel(queue, tube, key), using)

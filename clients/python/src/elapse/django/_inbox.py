@@ -33,10 +33,22 @@ def _moment(value: datetime.datetime) -> datetime.datetime:
 
 
 for _name, _column, _write in (
-        ("in_", "delay", _interval), ("at", "at", _moment), ("every", "every", _interval), ("cron", "cron", str), ("zone", "zone", str),
-        ("key", "key", _text_of("key")), ("tag", "tag", _text_of("tag")), ("if_key", "ifkey", str), ("debounce_max", "max", _interval),
-        ("priority", "priority", int), ("ttr", "ttr", _interval), ("expire", "expire", _interval), ("attempts", "retry", int),
-        ("token", "token", _text_of("token")), ("await_", "await", int)):
+    ("in_", "delay", _interval),
+    ("at", "at", _moment),
+    ("every", "every", _interval),
+    ("cron", "cron", str),
+    ("zone", "zone", str),
+    ("key", "key", _text_of("key")),
+    ("tag", "tag", _text_of("tag")),
+    ("if_key", "ifkey", str),
+    ("debounce_max", "max", _interval),
+    ("priority", "priority", int),
+    ("ttr", "ttr", _interval),
+    ("expire", "expire", _interval),
+    ("attempts", "retry", int),
+    ("token", "token", _text_of("token")),
+    ("await_", "await", int),
+):
     _OPTIONS[_name] = (_column, _write)
 
 
@@ -47,7 +59,11 @@ def _call(function: str, arguments: dict[str, Any]) -> tuple[str, list[Any]]:
 
 def put(queue: str, tube: Name, body: Any, options: PutOptions) -> tuple[str, list[Any]]:
     """The statement of a put, and its values."""
-    arguments: dict[str, Any] = {"tube": _text(tube, "tube"), "body": _texts.body(body, options.get("codec") or JSON), "queue": queue}
+    arguments: dict[str, Any] = {
+        "tube": _text(tube, "tube"),
+        "body": _texts.body(body, options.get("codec") or JSON),
+        "queue": queue,
+    }
     headers = {**tracing.headers(), **(options.get("headers") or {})}
     if headers:
         arguments["headers"] = json.dumps(headers, separators=(",", ":"))

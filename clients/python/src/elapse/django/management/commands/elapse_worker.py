@@ -21,8 +21,12 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: Any) -> None:
         """Its arguments."""
-        parser.add_argument("worker", nargs="?", metavar="MODULE:NAME",
-                            help="where the Worker is; otherwise what ELAPSE['WORKER'] of the settings says")
+        parser.add_argument(
+            "worker",
+            nargs="?",
+            metavar="MODULE:NAME",
+            help="where the Worker is; otherwise what ELAPSE['WORKER'] of the settings says",
+        )
         parser.add_argument("--concurrency", type=int, help="how many handlers run at a time")
         parser.add_argument("--until-idle", action="store_true", help="end when no job is ready")
 
@@ -46,6 +50,7 @@ class Command(BaseCommand):
     @staticmethod
     def _close_connections(worker: Worker) -> None:
         """A thread that lives for long must not keep a connection to the database that has died."""
+
         def close(_: Job) -> None:
             close_old_connections()
 
