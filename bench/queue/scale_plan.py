@@ -5,8 +5,9 @@
     scale_plan.py --steps               three steps on the way there, beside each other
     scale_plan.py event_bytes=300 ...   with other constants
 
-docs/guide/scale.md explains it. A constant is *measured* by ./dev bench --scale, taken from the
-*prototype* of the cluster, a *limit* of the code, *chosen*, or a *guess*.
+docs/guide/scale.md explains it. A constant is *measured* by ./dev bench --scale or by
+tests/cluster/proof/throughput.py, taken from the *prototype* of the cluster, a *limit* of the code,
+*chosen*, or a *guess*.
 """
 import argparse
 import math
@@ -28,7 +29,7 @@ CONSTANTS = [
     ("partition_rate", 188e3, "/s", "prototype", "one partition, the least of its runs"),
     ("cluster_rate", 463e3, "/s", "prototype", "three servers on two cores, the least of its runs"),
     ("commit_time", 1.9, "ms", "prototype", "a group, p50"),
-    ("wal_factor", 1.15, "", "guess", "bytes that PostgreSQL writes for a byte of a group"),
+    ("wal_factor", 1.1, "", "measured", "bytes of WAL for a byte of a group: 1.07 to 1.10"),
     ("server_time", 2.5, "us", "guess", "processor time of an event: sockets, forwarding, follower"),
     ("request_bytes", 130, "B", "guess", "of a command, the mean of put and cancel"),
     ("reply_bytes", 40, "B", "guess", ""),

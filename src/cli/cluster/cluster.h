@@ -5,6 +5,8 @@
  *      cluster_create.c     elapse cluster create and elapse cluster upgrade
  *      cluster_status.c     elapse cluster status: looks again and again, and returns the status
  *      cluster_repair.c     elapse cluster append-lost and accept-loss
+ *      cluster_accept_database.c    elapse cluster accept-database
+ *      cluster_nodes.c      elapse cluster move, drain, undrain, may-stop, remove, pause and resume
  *      watch.c              pure: which partitions have an owner that lives, from looks at them
  *      status_text.c        pure: writes the state, for people and as JSON
  */
@@ -37,16 +39,30 @@ struct cluster_options {
     bool yes;
     bool single_copy;
     bool begin_anew;
+    char **words; /* what stands behind the verb */
+    int word_count;
 };
 
 /* Prints why the database refused. Returns the exit status for it. */
 enum exit_status cluster_refused(const struct elapse__schema_why *why);
+
+/* Returns whether the directory is there, even if it cannot be opened. */
+bool cluster_has_directory(const char *path);
 
 enum exit_status cluster_create(const struct cluster_options *options);
 enum exit_status cluster_upgrade(const struct cluster_options *options);
 enum exit_status cluster_status(const struct cluster_options *options);
 enum exit_status cluster_append_lost(const struct cluster_options *options);
 enum exit_status cluster_accept_loss(const struct cluster_options *options);
+
+enum exit_status cluster_accept_database(const struct cluster_options *options);
+enum exit_status cluster_move(const struct cluster_options *options);
+enum exit_status cluster_drain(const struct cluster_options *options);
+enum exit_status cluster_undrain(const struct cluster_options *options);
+enum exit_status cluster_may_stop(const struct cluster_options *options);
+enum exit_status cluster_remove(const struct cluster_options *options);
+enum exit_status cluster_pause(const struct cluster_options *options);
+enum exit_status cluster_resume(const struct cluster_options *options);
 
 /* ---- watch.c ---- */
 

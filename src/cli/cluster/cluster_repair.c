@@ -5,6 +5,7 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "../../base/assert.h"
 #include "../../cluster/ownership/chain.h"
@@ -231,21 +232,101 @@ static enum exit_status check_memory(struct repair *repair)
     return STATUS_OK;
 }
 
+/* The directories of the partition: `part-N`, and those that the node has set aside. */
+struct search {
+    struct repair *repair;
+    char path[4096];                   /* of the one that was chosen */
+    char inner[4096];                  /* of the one that is looked at */
+    struct elapse__upkeep_fault fault; /* why the first one that cannot be read cannot be read */
+    bool has_fault;
+    bool is_unreadable; /* a directory is there and cannot be read; `fault` is of the first such */
+};
+
+static uint64_t last_of(const struct elapse__upkeep_local_log *log)
+{
+    return log->count == 0 ? 0 : log->groups[log->count - 1].number;
+}
+
+/* Reads the log of the directory `inner`. Keeps it if it ends with a later group than the one that
+ * was read before. */
+static void look_in(struct search *search)
+{
+    struct repair *repair = search->repair;
+    struct elapse__upkeep_local_log log = {.next_hash = elapse__chain_next,
+                                           .from = repair->row.last_group + 1};
+    struct elapse__upkeep_fault fault;
+
+    if (!elapse__upkeep_local_log_read(search->inner, &log, &fault)) {
+        bool is_there = cluster_has_directory(search->inner);
+        if (!search->has_fault || (is_there && !search->is_unreadable))
+            search->fault = fault;
+        search->has_fault = true;
+        search->is_unreadable = search->is_unreadable || is_there;
+        return;
+    }
+    if (repair->has_log && last_of(&log) <= last_of(&repair->log)) {
+        elapse__upkeep_local_log_free(&log);
+        return;
+    }
+    if (repair->has_log)
+        elapse__upkeep_local_log_free(&repair->log);
+    repair->log = log;
+    repair->has_log = true;
+    (void)snprintf(search->path, sizeof search->path, "%s", search->inner);
+}
+
+static bool name_inner(struct search *search, const char *name)
+{
+    int size =
+        snprintf(search->inner, sizeof search->inner, "%s/%s", search->repair->options->data, name);
+
+    return size > 0 && (size_t)size < sizeof search->inner;
+}
+
+static int look_at_name(void *context, const char *name)
+{
+    struct search *search = context;
+    char first[32];
+    (void)snprintf(first, sizeof first, "part-%" PRIu32 ".left-", search->repair->partition);
+
+    if (strncmp(name, first, strlen(first)) == 0 && name_inner(search, name))
+        look_in(search);
+    return 0;
+}
+
+/* Reads the directory of the partition, or one that the node has set aside, if that has later
+ * groups. */
 static enum exit_status read_directory(struct repair *repair)
 {
-    struct elapse__upkeep_fault fault;
-    char path[4096];
-    int size =
-        snprintf(path, sizeof path, "%s/part-%" PRIu32, repair->options->data, repair->partition);
+    struct search search = {.repair = repair};
+    char name[32];
+    int directory;
+    (void)snprintf(name, sizeof name, "part-%" PRIu32, repair->partition);
 
-    if (size < 0 || (size_t)size >= sizeof path)
+    if (!name_inner(&search, name))
         return usage_error("--data: the path is too long");
     ELAPSE__ASSERT(!repair->has_log);
-    repair->log.next_hash = elapse__chain_next;
-    repair->log.from = repair->row.last_group + 1;
-    repair->has_log = elapse__upkeep_local_log_read(path, &repair->log, &fault);
-    if (!repair->has_log)
-        return refuse(fault.text);
+    look_in(&search);
+    bool is_first = repair->has_log;
+    uint64_t first = is_first ? last_of(&repair->log) : 0;
+    if (elapse__files_linux.open_directory(repair->options->data, &directory) == 0) {
+        (void)elapse__files_linux.list(directory, look_at_name, &search);
+        elapse__files_linux.close(directory);
+    }
+    /* What cannot be read may have the groups that are lost. */
+    if (!repair->has_log ||
+        (search.is_unreadable && last_of(&repair->log) <= repair->row.last_group))
+        return refuse(search.fault.text);
+    if (search.is_unreadable) {
+        output_add_text("a directory was left out that cannot be read: ");
+        output_add_masked(search.fault.text);
+        output_add_text("\n");
+    }
+    if (!is_first || last_of(&repair->log) > first) {
+        output_add_text("the directory that was set aside: ");
+        output_add_masked(search.path);
+        output_add_text("\n");
+    }
     enum exit_status status = check_memory(repair);
     return status == STATUS_OK ? find_place(repair) : status;
 }

@@ -1,15 +1,27 @@
 /*
  * elapse cluster status: looks at the partitions for a lease, or until every row has changed.
  */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "../../base/assert.h"
+#include "../../os/files.h"
 #include "../../os/program.h"
 #include "../common/output.h"
 #include "cluster.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 #define LOOK_NS   (100 * NS_PER_MS)
+
+bool cluster_has_directory(const char *path)
+{
+    int directory;
+    int error = elapse__files_linux.open_directory(path, &directory);
+
+    if (error == 0)
+        elapse__files_linux.close(directory);
+    return error != ENOENT;
+}
 
 enum exit_status cluster_refused(const struct elapse__schema_why *why)
 {

@@ -50,6 +50,12 @@ enum { SEGMENT_BITS = 26, SEGMENT_BITS_IN_MEMORY = 22, SEGMENT_BITS_LEAST = 14 }
 #define NEVER_SYNC_MS    50U /* a longer interval for -F would save nothing, and lose more */
 #define CONNECTIONS_MAX  10000000U
 #define SECOND_NS        UINT64_C(1000000000)
+#define BALANCE_NS       (60 * SECOND_NS)
+#define BALANCE_NS_MOST  (86400 * SECOND_NS)
+#define REPLACE_NS       (600 * SECOND_NS)
+#define FOLLOWERS        1
+#define KEEP_LEFT_NS     (3600 * SECOND_NS)
+#define FOLLOWERS_MOST   6 /* ELAPSE__REPLICAS_FOLLOWERS_MAX */
 #define IDLE_SECONDS_MAX UINT64_C(4000000)
 
 /* ---- single options ---- */
@@ -134,6 +140,18 @@ static enum exit_status read_sync_interval(void *context, const char *value)
         return usage_error("%s: %s is not a whole number from 0 to 60000", options_label(),
                            quote_string(value).text);
     serve->durability = serve->interval_ms == 0 ? ELAPSE__LOOP_SYNC : ELAPSE__LOOP_INTERVAL;
+    return STATUS_OK;
+}
+
+static enum exit_status read_followers(void *context, const char *value)
+{
+    struct elapse__loop_options *serve = context;
+
+    if (strcmp(value, "all") == 0)
+        serve->followers = 0;
+    else if (!parse_number(value, 1, FOLLOWERS_MOST, &serve->followers))
+        return usage_error("%s: %s is not a whole number from 1 to 6, or all", options_label(),
+                           quote_string(value).text);
     return STATUS_OK;
 }
 
@@ -240,6 +258,8 @@ static enum exit_status check_needs(const struct reading *reading)
         return usage_error("--beanstalkd-user needs --users");
     if (!is_cluster && serve->node_password != NULL)
         return usage_error("--node-password needs --cluster");
+    if (!is_cluster && serve->node_ca != NULL)
+        return usage_error("--node-ca needs --cluster");
     if (!is_cluster && (serve->queue != NULL || serve->advertise != NULL || serve->node != NULL ||
                         serve->single_copy))
         return usage_error("--queue, --advertise, --node and --single-copy need --cluster");
@@ -291,6 +311,10 @@ enum exit_status serve_command(int argc, char **argv)
 
     memset(reading, 0, sizeof *reading);
     serve->directory = "elapse-data";
+    serve->balance_after_ns = BALANCE_NS;
+    serve->replace_after_ns = REPLACE_NS;
+    serve->followers = FOLLOWERS;
+    serve->keep_left_ns = KEEP_LEFT_NS;
     const struct command_option options[] = {
         option_function(
             "listen", "ADDRESS", add_listen, serve,
@@ -323,12 +347,28 @@ enum exit_status serve_command(int argc, char **argv)
             "takes it; may be given again for further servers of that database"),
         option_text("queue", "NAME", &serve->queue, "the queue of the cluster, main unless given"),
         option_text("advertise", "ADDRESS", &serve->advertise,
-                    "the host:port where other nodes reach this one; otherwise the first address "
-                    "without tls: that it listens at"),
+                    "the host:port, or tls:host:port, where other nodes reach this one; otherwise "
+                    "the first address without tls: that it listens at"),
         option_text("node", "NAME", &serve->node,
                     "the name of this node, as others see it; otherwise what it advertises"),
+        option_text("zone", "NAME", &serve->zone,
+                    "where this node is, such as a data centre: the copies of a partition are in "
+                    "different zones where that can be"),
         option_flag("single-copy", &serve->single_copy,
                     "be content with a database that has no synchronous standby"),
+        option_duration("balance-after", &serve->balance_after_ns, 0, BALANCE_NS_MOST,
+                        "for how long the nodes of the cluster own uneven numbers of partitions, "
+                        "until one of these moves (default 60s)"),
+        option_words("all",
+                     option_function("followers", "COUNT", read_followers, serve,
+                                     "how many nodes of the cluster follow a partition beside its "
+                                     "owner: 1 to 6, or all (default 1)")),
+        option_duration("replace-after", &serve->replace_after_ns, SECOND_NS, BALANCE_NS_MOST,
+                        "when other nodes get the copies of one that tells nothing of itself "
+                        "(default 10m)"),
+        option_duration("keep-left", &serve->keep_left_ns, SECOND_NS, BALANCE_NS_MOST,
+                        "how long the files of a copy that this node has left are kept, when the "
+                        "log has all of them and other nodes have copies (default 1h)"),
         option_text("config", "FILE", &reading->config,
                     "a file of these options, a line each: NAME = VALUE; the command line comes "
                     "first"),
@@ -340,6 +380,9 @@ enum exit_status serve_command(int argc, char **argv)
         option_text("node-password", "FILE", &serve->node_password,
                     "a file of passwords with which the nodes of the cluster greet each other; "
                     "otherwise they use those of --auth"),
+        option_text("node-ca", "FILE", &serve->node_ca,
+                    "the certificates to trust, in PEM, when this node connects to other nodes by "
+                    "TLS"),
         option_text("beanstalkd-user", "NAME", &serve->beanstalkd_user,
                     "with --users, speak beanstalkd's protocol, with the rights of this user"),
         option_text("tls-certificate", "FILE", &serve->tls_certificate,

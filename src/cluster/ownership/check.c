@@ -72,7 +72,7 @@ static bool obeys_rules(const struct elapse__partition *partition)
         return partition->role == ELAPSE__ROLE_HANDING_OVER && !partition->has_group;
     case ELAPSE__STATEMENT_MARK: /* R11 */
         return partition->role == ELAPSE__ROLE_MARKING && partition->knows_loss &&
-               statement->epoch == partition->memory.seen_epoch;
+               statement->epoch == elapse__known_epoch(partition);
     default:
         return true;
     }
@@ -93,9 +93,10 @@ unsigned elapse__partition_check(const struct elapse__partition *partition)
      * owner of this object. */
     if ((elapse__role_is_final(role) || role == ELAPSE__ROLE_FENCED) && partition->under_way)
         return 3;
-    /* 4: a node without an epoch has no lease and no group in flight, and has not owned the
-     * partition. */
-    if (!has_epoch && (partition->has_lease || partition->has_owned || partition->has_group))
+    /* 4: a node without an epoch has no lease and no group in flight, has not owned the partition,
+     * and does not hand it over. */
+    if (!has_epoch &&
+        (partition->has_lease || partition->has_owned || partition->has_group || partition->moves))
         return 4;
     /* 5: a group is in flight only after the node has owned the partition. A node that has owned
      * the partition has exactly the groups of the log. */

@@ -62,29 +62,39 @@ static void note_ahead(struct elapse__clock *clock, const struct elapse__clock_l
  * clock. */
 static void follow(struct elapse__clock *clock, struct range range)
 {
-    int64_t gap_ms = nearest(range, clock->offset_ms) - clock->offset_ms;
+    struct elapse__clock_time *time = &clock->time;
+    int64_t gap_ms = nearest(range, time->offset_ms) - time->offset_ms;
     /* Wall clocks of nodes, where they are right, differ less from each other than the nodes'
      * estimates of the database's clock do. */
     int64_t first_ms =
         clock->ahead_ms == 0 ? clock->wall_offset_ms : range.least + (range.most - range.least) / 2;
 
-    if (clock->is_known && is_within(gap_ms, ELAPSE__CLOCK_JUMP_MS)) {
+    if (time->is_known && is_within(gap_ms, ELAPSE__CLOCK_JUMP_MS)) {
         if (!is_within(gap_ms, ELAPSE__CLOCK_SLACK_MS))
-            clock->offset_ms += gap_ms;
-    } else if (!is_apart(clock) || !clock->is_known) {
-        clock->offset_ms = first_ms;
-        clock->is_borrowed = is_apart(clock);
+            time->offset_ms += gap_ms;
+    } else if (!is_apart(clock) || !time->is_known) {
+        time->offset_ms = first_ms;
+        time->is_borrowed = true;
     }
-    clock->is_known = true;
+    time->is_borrowed = time->is_borrowed && is_apart(clock);
+    time->is_known = true;
+}
+
+void elapse__clock_begin(struct elapse__clock *clock, const struct elapse__clock_time *time)
+{
+    ELAPSE__ASSERT(!clock->time.is_known && !clock->has_look);
+    ELAPSE__ASSERT(time->is_known || !time->is_borrowed);
+    clock->time = *time;
 }
 
 void elapse__clock_take(struct elapse__clock *clock, const struct elapse__clock_look *look)
 {
     struct range range = offsets(look);
-    if (look->wall_ms == 0 || range.least > range.most)
+    if (look->wall_ms == 0 || range.least > range.most || look->last_ms < look->first_ms)
         return;
     note_ahead(clock, look, range);
     follow(clock, range);
+    clock->has_look = true;
     ELAPSE__ASSERT(!clock->is_wrong || clock->is_judged);
 }
 
@@ -93,7 +103,7 @@ void elapse__clock_take(struct elapse__clock *clock, const struct elapse__clock_
 uint64_t elapse__clock_ask_ms(const struct elapse__clock *clock)
 {
     bool has_news = !is_within(clock->ahead_ms - clock->told_ahead_ms, ELAPSE__CLOCK_WARN_MS);
-    if (!clock->is_known)
+    if (!clock->has_look)
         return UINT64_MAX;
     return has_news ? 0 : clock->ask_ms;
 }
@@ -115,9 +125,9 @@ void elapse__clock_hear(struct elapse__clock *clock, uint64_t sent_ms, uint32_t 
     bool most_agree = 2 * (others->agreeing + 1) > others->living + 1;
     clock->is_judged = true;
     clock->is_wrong = others->right > 0 || !most_agree;
-    if (clock->is_borrowed && !clock->is_wrong && others->agreeing > 0) {
-        clock->offset_ms = clock->wall_offset_ms;
-        clock->is_borrowed = false;
+    if (clock->time.is_borrowed && !clock->is_wrong && others->agreeing > 0) {
+        clock->time.offset_ms = clock->wall_offset_ms;
+        clock->time.is_borrowed = false;
     }
 }
 
@@ -132,8 +142,12 @@ enum elapse__clock_verdict elapse__clock_verdict(const struct elapse__clock *clo
     return clock->is_wrong ? ELAPSE__CLOCK_WRONG : ELAPSE__CLOCK_DATABASE;
 }
 
+bool elapse__clock_permits(enum elapse__clock_verdict verdict)
+{
+    return verdict != ELAPSE__CLOCK_APART && verdict != ELAPSE__CLOCK_WRONG;
+}
+
 bool elapse__clock_may_take(const struct elapse__clock *clock)
 {
-    enum elapse__clock_verdict verdict = elapse__clock_verdict(clock);
-    return verdict != ELAPSE__CLOCK_APART && verdict != ELAPSE__CLOCK_WRONG;
+    return elapse__clock_permits(elapse__clock_verdict(clock));
 }

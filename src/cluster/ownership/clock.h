@@ -8,14 +8,16 @@
  *                   clock while this node believes that clock. Due times in the log are of the
  *                   cluster's time, whichever node wrote them. So a new owner compares them with
  *                   the clock by which they were written.
- *   ahead this node's wall clock minus the database's clock. apart the two clocks differ by more
- *   than ELAPSE__CLOCK_APART_MS, in either direction.
+ *   ahead           this node's wall clock minus the database's clock.
+ *   apart           the two clocks differ by more than ELAPSE__CLOCK_APART_MS, in either direction.
  *
  * This node follows the database's clock as long as that clock does not jump, whatever this node's
  * wall clock says, because somebody may set a wall clock at any moment. When the database's clock
  * jumps so that the two clocks are apart, this node does not follow the jump. When the two clocks
  * are apart from the beginning, this node follows the database's clock until other nodes say that
- * the database's clock is wrong.
+ * the database's clock is wrong. The beginning is that of the process: a partition that begins
+ * later gets the time that other partitions of this node have. Otherwise a node with a wrong wall
+ * clock would believe that clock as soon as only nodes that are wrong alike live.
  */
 #ifndef ELAPSE__OWNERSHIP_CLOCK_H
 #define ELAPSE__OWNERSHIP_CLOCK_H
@@ -53,10 +55,16 @@ struct elapse__clock_others {
     uint64_t agreeing; /* how many of the living nodes are not apart from this node's wall clock */
 };
 
+/* The cluster's time, as this node knows it. */
+struct elapse__clock_time {
+    bool is_known;     /* if not, the other fields are 0 */
+    int64_t offset_ms; /* the cluster's time minus this node's boot-time clock */
+    bool is_borrowed;  /* this node's wall clock has been apart since the first look */
+};
+
 struct elapse__clock {
-    bool is_known;
-    int64_t offset_ms;
-    bool is_borrowed; /* `offset_ms` is that of a clock that was apart when it was first seen */
+    struct elapse__clock_time time;
+    bool has_look; /* a look was taken; `time` may be known from another partition before */
     int64_t wall_offset_ms;  /* this node's wall clock minus its boot-time clock */
     int64_t ahead_ms;        /* of the possible values of "ahead", the one nearest to 0 */
     uint64_t apart_since_ms; /* the time since which the clocks are apart */
@@ -64,6 +72,10 @@ struct elapse__clock {
     int64_t told_ahead_ms;   /* the value of `ahead_ms` that the other nodes were told last */
     bool is_judged, is_wrong;
 };
+
+/* Begins with the time that another partition of this node has, if that time is known. Requires
+ * that the clock is zeros. */
+void elapse__clock_begin(struct elapse__clock *clock, const struct elapse__clock_time *time);
 
 /* Takes a look at the database's clock. Ignores a look during which a clock was set. */
 void elapse__clock_take(struct elapse__clock *clock, const struct elapse__clock_look *look);
@@ -82,6 +94,9 @@ void elapse__clock_hear(struct elapse__clock *clock, uint64_t sent_ms, uint32_t 
                         const struct elapse__clock_others *others);
 
 enum elapse__clock_verdict elapse__clock_verdict(const struct elapse__clock *clock);
+
+/* Returns whether a node of this verdict may take a partition over. */
+bool elapse__clock_permits(enum elapse__clock_verdict verdict);
 
 /* Returns whether this node may take a partition over. */
 bool elapse__clock_may_take(const struct elapse__clock *clock);

@@ -6,6 +6,16 @@
 
 /* ---- the link ---- */
 
+/* Returns whether a guest does not know how long the database has had this timeline. It has no
+ * memory, and its witness is of another one. */
+static bool is_new_to_guest(const struct elapse__partition *partition,
+                            const struct elapse__partition_session *session)
+{
+    return partition->options.is_guest &&
+           (partition->witness.system_identifier != session->system_identifier ||
+            partition->witness.timeline != session->timeline);
+}
+
 static void remember_database(struct elapse__partition *partition,
                               const struct elapse__partition_session *session)
 {
@@ -14,11 +24,21 @@ static void remember_database(struct elapse__partition *partition,
     if (memory->system_identifier == session->system_identifier &&
         memory->timeline == session->timeline)
         return;
-    if (memory->system_identifier != 0)
+    if (memory->system_identifier != 0 || is_new_to_guest(partition, session))
         partition->wary_until_ms = partition->now_ms + elapse__wary_for_ms(partition);
     memory->system_identifier = session->system_identifier;
     memory->timeline = session->timeline;
     partition->memory_mark++;
+}
+
+/* Returns whether the witness is of another system than the one that this node uses now: an
+ * operator has let the node use that one, because the memory has it. A node without a memory keeps
+ * its witness, and does not use another system (R7). */
+static bool is_witness_ended(const struct elapse__partition *partition,
+                             const struct elapse__partition_session *session)
+{
+    return partition->memory.system_identifier == session->system_identifier &&
+           partition->witness.system_identifier != session->system_identifier;
 }
 
 static void take_session(struct elapse__partition *partition,
@@ -28,6 +48,9 @@ static void take_session(struct elapse__partition *partition,
         &result->session, partition->memory.system_identifier, partition->memory.timeline);
     ELAPSE__ASSERT_THAT(partition->link, ==, ELAPSE__LINK_CONNECTED);
     ELAPSE__ASSERT(!partition->has_lease || partition->role == ELAPSE__ROLE_UNKNOWN); /* R2 */
+    if (complaint == ELAPSE__COMPLAINT_NONE && !is_witness_ended(partition, &result->session))
+        complaint = elapse__trust_session(&result->session, partition->witness.system_identifier,
+                                          partition->witness.timeline);
     if (complaint == ELAPSE__COMPLAINT_NONE)
         complaint = elapse__trust_settings(&result->after, partition->options.single_copy);
     if (complaint != ELAPSE__COMPLAINT_NONE) {
@@ -36,8 +59,11 @@ static void take_session(struct elapse__partition *partition,
         return;
     }
     remember_database(partition, &result->session);
+    if (is_witness_ended(partition, &result->session))
+        elapse__row_forget_witness(partition);
     partition->link = ELAPSE__LINK_UP;
     partition->has_row = false; /* R4 */
+    partition->has_met_witness = false;
     elapse__partition_poll_now(partition);
 }
 

@@ -19,8 +19,11 @@ uint64_t elapse__follow_take_over_ms(const struct elapse__partition *partition)
     if (!partition->has_row || !partition->settings_trusted || partition->hands_over ||
         partition->role != ELAPSE__ROLE_FOLLOWING || !elapse__clock_may_take(&partition->clock))
         return UINT64_MAX;
+    if (partition->options.is_guest &&
+        partition->row.last_group > partition->local.group + ELAPSE__GUEST_GROUPS)
+        return UINT64_MAX;
     uint64_t at = partition->unchanged_since_ms + partition->options.lease_ms;
-    if (is_handed_over(partition))
+    if (is_handed_over(partition) && partition->next_owner != ELAPSE__NEXT_OWNER_THERE)
         at = partition->now_ms;
     return at > partition->wary_until_ms ? at : partition->wary_until_ms;
 }
@@ -54,6 +57,7 @@ void elapse__follow_row(struct elapse__partition *partition,
         partition->complaint = ELAPSE__COMPLAINT_NONE;
     partition->is_well = complaint == ELAPSE__COMPLAINT_NONE;
     partition->poll_ms = partition->now_ms + elapse__poll_every_ms(partition);
+    elapse__row_witness(partition, &result->row);
     elapse__row_note(partition, &result->row);
     if (partition->role == ELAPSE__ROLE_STARTING)
         elapse__partition_enter(partition, ELAPSE__ROLE_FOLLOWING);
@@ -78,12 +82,30 @@ static void take_fork(struct elapse__partition *partition)
         elapse__partition_stop(partition, ELAPSE__STOP_BROKEN_LOG);
 }
 
+/* Returns whether the log has another group than the witness in its place (R11). */
+static bool misses_witness(const struct elapse__partition *partition,
+                           const struct elapse__partition_log_row *row)
+{
+    const struct elapse__partition_log_place *place = &partition->witness.place;
+    if (place->group <= partition->confirmed.group)
+        return false;
+    if (place->group == row->group)
+        return elapse__chain_next(row->hash_of_previous, row->bytes, row->size) != place->hash;
+    return place->group == row->group - 1 && place->hash != row->hash_of_previous;
+}
+
 /* Applies a group. Returns false if the group does not fit. */
 static bool apply(struct elapse__partition *partition, const struct elapse__partition_log_row *row)
 {
     struct elapse__partition_log_place *confirmed = &partition->confirmed;
     ELAPSE__ASSERT_THAT(row->group, ==, partition->local.group + 1); /* R6 */
     ELAPSE__ASSERT(!partition->has_owned);
+    /* Nothing of the group is noted before, because this node goes on if others have. */
+    if (misses_witness(partition, row)) {
+        partition->lacks_witness_only = true;
+        elapse__partition_stop(partition, ELAPSE__STOP_LOST_GROUPS);
+        return false;
+    }
     if (!partition->local_has_hash) {
         partition->local.hash = row->hash_of_previous;
         partition->local_has_hash = true;
@@ -139,9 +161,31 @@ static void take_gap(struct elapse__partition *partition)
 static void ask_row(struct elapse__partition *partition)
 {
     uint64_t wanted = partition->local.group + 1;
-    bool has_it = partition->has_row && partition->row.last_group >= wanted;
-    partition->missing = has_it ? wanted : 0;
+    ELAPSE__ASSERT(partition->has_row); /* of this connection */
+    partition->missing = partition->row.last_group >= wanted ? wanted : 0;
     elapse__partition_poll_now(partition);
+}
+
+bool elapse__follow_doubts_witness(const struct elapse__partition *partition)
+{
+    uint64_t witness = partition->witness.place.group;
+    return partition->has_row && !partition->has_met_witness &&
+           witness > partition->confirmed.group && witness > partition->local.group &&
+           witness < partition->row.last_group;
+}
+
+/* Takes the group after the witness. If the log does not have it any more, nothing can be said. */
+static void prove_witness(struct elapse__partition *partition,
+                          const struct elapse__statement_result *result)
+{
+    bool is_lost = result->count > 0 &&
+                   result->log[0].group == partition->witness.place.group + 1 &&
+                   result->log[0].hash_of_previous != partition->witness.place.hash;
+    partition->has_met_witness = !is_lost;
+    if (!is_lost)
+        return;
+    partition->lacks_witness_only = true;
+    elapse__partition_stop(partition, ELAPSE__STOP_LOST_GROUPS);
 }
 
 void elapse__follow_log(struct elapse__partition *partition,
@@ -149,6 +193,10 @@ void elapse__follow_log(struct elapse__partition *partition,
 {
     uint64_t applied = 0;
     ELAPSE__ASSERT(result->count == 0 || result->log != NULL);
+    if (partition->statement.group != partition->local.group + 1) {
+        prove_witness(partition, result);
+        return;
+    }
     bool catches_up = partition->role == ELAPSE__ROLE_CATCHING_UP;
     ELAPSE__ASSERT(catches_up || partition->role == ELAPSE__ROLE_FOLLOWING);
     while (applied < result->count && is_wanted(partition, &result->log[applied])) {

@@ -14,6 +14,10 @@ void elapse__follow_row(struct elapse__partition *partition,
 void elapse__follow_log(struct elapse__partition *partition,
                         const struct elapse__statement_result *result);
 
+/* Returns whether the log of this connection has to be compared with the witness before this node
+ * has read so far (R11). The group after the witness has the hash of the witness. */
+bool elapse__follow_doubts_witness(const struct elapse__partition *partition);
+
 /* Returns whether this node may take over now. */
 bool elapse__follow_may_take_over(const struct elapse__partition *partition);
 

@@ -34,6 +34,10 @@ struct elapse__partition *elapse__partition_new(const struct elapse__partition_o
         partition->local.hash = options->genesis;
     if (partition->confirmed.group == 0)
         partition->confirmed.hash = options->genesis;
+    elapse__clock_begin(&partition->clock, &options->time);
+    partition->witness = options->witness;
+    if (partition->witness.place.group == 0)
+        partition->witness.place.hash = options->genesis;
     partition->row.owner = partition->owner_name;
     partition->row.address = partition->owner_address;
     partition->row.stopped = partition->mark;
@@ -111,6 +115,19 @@ void elapse__partition_news(struct elapse__partition *partition)
         elapse__partition_poll_now(partition);
 }
 
+void elapse__partition_move(struct elapse__partition *partition)
+{
+    if (partition->has_owned && !elapse__role_is_final(partition->role))
+        partition->moves = true;
+}
+
+void elapse__partition_expect(struct elapse__partition *partition,
+                              enum elapse__partition_next_owner next_owner)
+{
+    partition->next_owner = next_owner;
+    elapse__partition_news(partition);
+}
+
 struct elapse__partition_memory elapse__partition_memory(const struct elapse__partition *partition,
                                                          uint64_t *mark)
 {
@@ -165,14 +182,20 @@ void elapse__partition_figures(const struct elapse__partition *partition,
         .epoch = partition->row.epoch,
         .local = partition->local,
         .confirmed = partition->confirmed,
+        .local_has_hash = partition->local_has_hash,
+        .witness = partition->witness,
+        .known = {.place = elapse__known_place(partition),
+                  .epoch = elapse__known_epoch(partition),
+                  .system_identifier = partition->memory.system_identifier,
+                  .timeline = partition->memory.timeline},
+        .witness_losses = partition->witness_losses,
         .last_group = partition->row.last_group,
         .tail = partition->row.tail,
         .host = partition->host,
         .timeline = partition->has_row ? partition->memory.timeline : 0,
         .clock = elapse__clock_verdict(&partition->clock),
         .ahead_ms = partition->clock.ahead_ms,
-        .has_offset = partition->clock.is_known,
-        .offset_ms = partition->clock.offset_ms,
+        .time = partition->clock.time,
     };
     memcpy(figures->owner, partition->owner_name, sizeof figures->owner);
     memcpy(figures->address, partition->owner_address, sizeof figures->address);

@@ -20,12 +20,12 @@ void elapse__mark_next(const struct elapse__partition *partition,
     }
     if (!partition->knows_loss) {
         statement->kind = ELAPSE__STATEMENT_READ_LOG;
-        statement->group = partition->confirmed.group + 1;
+        statement->group = elapse__known_place(partition).group + 1;
         return;
     }
     statement->kind = ELAPSE__STATEMENT_MARK;
-    statement->epoch = partition->memory.seen_epoch;
-    statement->group = partition->confirmed.group;
+    statement->epoch = elapse__known_epoch(partition);
+    statement->group = elapse__known_place(partition).group;
 }
 
 void elapse__mark_end(struct elapse__partition *partition)
@@ -41,7 +41,10 @@ void elapse__mark_looked(struct elapse__partition *partition,
     if (result->count > 0)
         elapse__row_note(partition, &result->row);
     partition->knows_loss = result->count > 0 && elapse__row_has_lost(partition);
-    bool is_longer = result->count > 0 && partition->row.last_group > partition->confirmed.group;
+    if (result->count > 0 && elapse__row_has_lost_own(partition))
+        partition->lacks_witness_only = false;
+    bool is_longer =
+        result->count > 0 && partition->row.last_group > elapse__known_place(partition).group;
     if (!partition->knows_loss && !is_longer)
         elapse__mark_end(partition);
 }
@@ -53,11 +56,22 @@ void elapse__mark_compared(struct elapse__partition *partition,
 {
     ELAPSE__ASSERT_THAT(partition->role, ==, ELAPSE__ROLE_MARKING);
     ELAPSE__ASSERT(result->count == 0 || result->log != NULL);
-    partition->knows_loss = result->count > 0 &&
-                            result->log[0].group == partition->confirmed.group + 1 &&
-                            result->log[0].hash_of_previous != partition->confirmed.hash;
+    struct elapse__partition_log_place known = elapse__known_place(partition);
+    partition->knows_loss = result->count > 0 && result->log[0].group == known.group + 1 &&
+                            result->log[0].hash_of_previous != known.hash;
     if (!partition->knows_loss)
         elapse__mark_end(partition);
+}
+
+/* Goes on as a follower: only the witness is lost, and others have gone on without it. The row says
+ * so now. */
+static void forget(struct elapse__partition *partition)
+{
+    elapse__row_forget_witness(partition);
+    partition->witness_losses++;
+    partition->stop = ELAPSE__STOP_NONE;
+    partition->knows_loss = partition->lacks_witness_only = false;
+    elapse__partition_follow(partition);
 }
 
 void elapse__mark_written(struct elapse__partition *partition,
@@ -73,6 +87,8 @@ void elapse__mark_written(struct elapse__partition *partition,
     elapse__row_note(partition, &result->row);
     if (complaint != ELAPSE__COMPLAINT_NONE)
         elapse__partition_unclear(partition, complaint);
+    else if (partition->lacks_witness_only && partition->mark[0] == '\0')
+        forget(partition);
     else
         elapse__mark_end(partition);
 }

@@ -18,8 +18,8 @@ void elapse__mark_compared(struct elapse__partition *partition,
 void elapse__mark_written(struct elapse__partition *partition,
                           const struct elapse__statement_result *result);
 
-/* Ends MARKING. Called when there is nothing to mark, when the row has its mark, or when no time is
- * left. */
+/* Ends MARKING, and stops. Called when there is nothing to mark, when the row has its mark, or when
+ * no time is left. */
 void elapse__mark_end(struct elapse__partition *partition);
 
 #endif

@@ -29,6 +29,8 @@ static void fill_read_log(const struct elapse__partition *partition,
 {
     statement->kind = ELAPSE__STATEMENT_READ_LOG;
     statement->group = partition->local.group + 1;
+    if (partition->role == ELAPSE__ROLE_FOLLOWING && elapse__follow_doubts_witness(partition))
+        statement->group = partition->witness.place.group + 1;
 }
 
 static void fill_beat(const struct elapse__partition *partition,
@@ -83,10 +85,10 @@ static bool follower_next(struct elapse__partition *partition, struct elapse__st
         fill_take_over(partition, statement);
     else if (fill_clocks(partition, statement))
         return true;
+    else if (partition->now_ms >= partition->poll_ms)
+        statement->kind = ELAPSE__STATEMENT_READ_ROW; /* also by a node that lags (R11) */
     else if (partition->log_is_behind)
         fill_read_log(partition, statement);
-    else if (partition->now_ms >= partition->poll_ms)
-        statement->kind = ELAPSE__STATEMENT_READ_ROW;
     else
         return false;
     return true;

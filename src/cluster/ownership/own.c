@@ -122,7 +122,7 @@ void elapse__own_looked(struct elapse__partition *partition,
     }
     elapse__row_note(partition, &result->row);
     if (elapse__row_has_lost(partition))
-        elapse__partition_stop(partition, ELAPSE__STOP_LOST_GROUPS);
+        elapse__row_stop_for_loss(partition);
     else
         (void)elapse__row_is_marked(partition, &partition->row);
 }

@@ -16,6 +16,10 @@
  *              write. Any other write is *unclear*: perhaps the database has done it, or will do it
  *              later.
  *   barrier    a confirmed BEAT. A standby has everything that the row in its answer says.
+ *   witness    the last place of the log that the row proved to be durable. A node has it also of a
+ *              partition whose groups it has not read yet. Of two rows on one connection, the later
+ *              of which has more groups, the earlier one ends with a durable group, because owners
+ *              send a group only after the group before it is durable (R6).
  *   mark       a text in the row. It says that the database lost acknowledged groups. While it is
  *              there, no node goes on with the partition. An operator takes it away with his
  *              decision about the lost groups.
@@ -34,10 +38,12 @@
  *   CATCHING_UP, OWNING --hand over--> HANDING_OVER --answered, or late--> ENDED
  *               --R12--> HANDING_OVER --answered, or late--> FENCED
  *                                        (FOLLOWING if it had not owned)
+ *   OWNING      --move--> HANDING_OVER --answered, or late--> FENCED
  *   any but STOPPED      --hand over--> ENDED
  *   any                  --it must not go on--> STOPPED
  *   FOLLOWING to UNKNOWN --groups are lost--> MARKING
  *   MARKING --the mark is confirmed; the row has a later epoch; handed over, and late--> STOPPED
+ *   MARKING --only the witness is lost, and the row has a later epoch--> FOLLOWING
  *
  * Rules (each has a test that fails without it; tests/cluster/ownership/mutants)
  *
@@ -53,7 +59,12 @@
  *       standby is promoted, and then the owner's next beat has the same number. On a timeline that
  *       is higher than the one before, a follower takes over after 2 L at the earliest, even where
  *       the row has no owner. The reason: the row may be an old one, and a node that misses groups
- *       needs time to mark it (R11).
+ *       needs time to mark it (R11). A follower that was told that another node is to own the
+ *       partition next takes over after L also where the row has no owner. A guest, which is a node
+ *       that has no copy of the partition when it begins, reads the log first: it takes over when
+ *       it lacks no more than GUEST_GROUPS groups. A timeline of which it knows nothing is as a
+ *       higher one to it. Until then the partition stands still, but a node with a copy may take
+ *       it over.
  *   R5  An owner reads the log to its end after it took the epoch, never before.
  *   R6  A group is durable if the next one was sent. Where the log lacks a group that this node
  *       knows to be durable, acknowledged groups are lost. Then the node stops and says so. The
@@ -61,6 +72,10 @@
  *       that it has, and reads the log again.
  *   R7  This node does not use a database of a lower timeline than one that it saw before, or of
  *       another system. It answers nothing before its disk has the highest timeline and the system.
+ *       The timeline and the system of its witness count, too. So a node that never followed the
+ *       partition does not lose its witness to a database that was restored, or is the wrong one.
+ *       Where an operator has let the node use another system, the memory has that system, and the
+ *       witness of the system before is forgotten.
  *   R8  A row with this node's epoch belongs to this node only if it has this node's name, too. The
  *       reason: after unclear outcomes two nodes may believe that they have taken the same epoch.
  *   R9  A table of the log is dropped only if a barrier confirmed that the tail is above it.
@@ -76,7 +91,11 @@
  *       followed, or has owned after it had read the log to its end. A marking node may come late:
  *       after an operator accepted the loss, or after other nodes have gone on. Then it stops only
  *       itself, and writes into `missed` of the row which groups it misses. To stop the other nodes
- *       would bring no group back.
+ *       would bring no group back. A node compares its witness with the row and the log, too. A
+ *       node that comes late and lacks nothing of its own, but only its witness, does not stop. It
+ *       writes into `missed`, forgets the witness, and follows. The reason: it has none of the lost
+ *       groups, so nothing would be kept by stopping. No later place replaces a witness that was
+ *       not found again on the present connection: by the log, or as the last group of its row.
  *
  *   R12 Jobs become due by the cluster's time (clock.h), which is the same at all nodes. So a new
  *       owner hands jobs out too early by no more than the error with which nodes know the
@@ -84,7 +103,7 @@
  *       than 5 s from the database's takes nothing over. When that has lasted for a lease, the node
  *       gives up what it owns. But if no living node is near the database's clock, and more than
  *       half of the living nodes agree with this node, the database's clock is the wrong one. Then
- *       this node goes on by the time that it had.
+ *       this node goes on by the time that it had, in this partition or in another one.
  *   R13 The partition stops at this node where the database refuses a statement because a table, a
  *       function or a right is missing, or where the log lacks a group that the row has. To try
  *       again would not help.
@@ -135,6 +154,7 @@ enum {
     ELAPSE__NODE_NAME_BYTES = 64,
     ELAPSE__NODE_ADDRESS_BYTES = 256,
     ELAPSE__MARK_BYTES = 256,
+    ELAPSE__GUEST_GROUPS = 64,
 };
 
 /* What a node must keep of a partition on its disk for ever. */
@@ -149,6 +169,15 @@ struct elapse__partition_memory {
 struct elapse__partition_log_place {
     uint64_t group;
     uint64_t hash;
+};
+
+/* What a node has seen of the log in the partition's row (see "witness" above). It is evidence
+ * only: a node that forgets it follows as well. */
+struct elapse__partition_witness {
+    struct elapse__partition_log_place place; /* group 0: none */
+    uint64_t epoch; /* the highest epoch in which the log is known to continue the place */
+    uint64_t system_identifier; /* of the database; no other system is used (R7) */
+    uint32_t timeline;          /* where the place was seen; a lower one is not used (R7) */
 };
 
 /* A group as the caller submits it. The bytes must not change until the group is confirmed, or the
@@ -199,6 +228,7 @@ struct elapse__partition_options {
     unsigned hosts; /* hosts of the database; CONNECT names one by its number, from 0 */
     uint32_t lease_ms;
     bool single_copy; /* the operator accepts a database without standbys */
+    bool is_guest;    /* takes over only when it has nearly all groups of the log (R4) */
     uint64_t genesis; /* elapse__chain_genesis */
 
     struct elapse__partition_memory memory;
@@ -206,6 +236,8 @@ struct elapse__partition_options {
         local; /* the last group that this node has; group 0: none yet */
     struct elapse__partition_log_place
         confirmed; /* the last group known to be durable; `local` is at most one above it */
+    struct elapse__partition_witness witness; /* from an earlier life, or zeros */
+    struct elapse__clock_time time; /* what other partitions of this process have, or zeros */
 };
 
 struct elapse__partition;
@@ -259,6 +291,23 @@ void elapse__partition_aside(struct elapse__partition *partition);
  * partition yet in its epoch. */
 void elapse__partition_hand_over(struct elapse__partition *partition, uint64_t now_ms);
 
+/* Hands the partition over to another node, and goes on as a follower: `fenced` comes. Called by an
+ * owner that has answered all commands, and whose groups are confirmed. Takes no further group,
+ * and waits for the one in flight. Does nothing if this node does not own the partition. */
+void elapse__partition_move(struct elapse__partition *partition);
+
+/* Which node is to own a partition next, where the row has no owner. */
+enum elapse__partition_next_owner {
+    ELAPSE__NEXT_OWNER_ANY,
+    ELAPSE__NEXT_OWNER_HERE,  /* this node: it reads the row ten times as often */
+    ELAPSE__NEXT_OWNER_THERE, /* another node: this one takes over after L at the earliest (R4) */
+};
+
+/* Says which node is to own the partition next. At the beginning it is any node. If no node knows
+ * better, nothing is lost: another node owns the partition, or a lease passes until one does. */
+void elapse__partition_expect(struct elapse__partition *partition,
+                              enum elapse__partition_next_owner next_owner);
+
 /* Returns until when answers that follow from confirmed groups may leave, those to reads included.
  * They must leave before that time, by the clock of `now_ms`. Returns 0 if no answer may leave. */
 uint64_t elapse__partition_answer_until_ms(const struct elapse__partition *partition);
@@ -275,6 +324,10 @@ struct elapse__partition_figures {
     uint64_t complaints;              /* how many complaints there have been */
     uint64_t epoch;                   /* the epoch of the row when this node saw it last */
     struct elapse__partition_log_place local, confirmed;
+    bool local_has_hash; /* false after a rebuild, until the first group has come */
+    struct elapse__partition_witness witness; /* what another life has to know */
+    struct elapse__partition_witness known;   /* what it has to know if it does not get the files */
+    uint64_t witness_losses;   /* how often this node has forgotten a witness that was lost */
     uint64_t last_group, tail; /* from the row; last_group - local.group is the lag */
     unsigned host;
     uint32_t timeline; /* of the database where the row was seen; 0: the row was not seen since */
@@ -282,9 +335,8 @@ struct elapse__partition_figures {
     char address[ELAPSE__NODE_ADDRESS_BYTES];
     char mark[ELAPSE__MARK_BYTES]; /* the mark in the row, cut if it is too long; "": none */
     enum elapse__clock_verdict clock;
-    int64_t ahead_ms; /* this node's wall clock minus the database's */
-    bool has_offset;
-    int64_t offset_ms; /* the cluster's time minus `now_ms`; valid if has_offset */
+    int64_t ahead_ms;               /* this node's wall clock minus the database's */
+    struct elapse__clock_time time; /* the cluster's time is `now_ms` plus time.offset_ms */
 };
 
 void elapse__partition_figures(const struct elapse__partition *partition,

@@ -19,7 +19,7 @@ static const unsigned may_follow[ELAPSE__ROLES] = {
                              BIT(MARKING) | BIT(ENDED) | BIT(STOPPED),
     [ELAPSE__ROLE_FENCED] = BIT(FOLLOWING) | BIT(ENDED) | BIT(STOPPED),
     [ELAPSE__ROLE_HANDING_OVER] = BIT(FENCED) | BIT(FOLLOWING) | BIT(ENDED) | BIT(STOPPED),
-    [ELAPSE__ROLE_MARKING] = BIT(STOPPED),
+    [ELAPSE__ROLE_MARKING] = BIT(FOLLOWING) | BIT(ENDED) | BIT(STOPPED),
     [ELAPSE__ROLE_ENDED] = 0,
     [ELAPSE__ROLE_STOPPED] = 0,
 };
@@ -43,6 +43,7 @@ static void forget_epoch(struct elapse__partition *partition)
     partition->has_lease = false;
     partition->has_owned = false;
     partition->has_group = false;
+    partition->moves = false;
     partition->goal = (struct elapse__partition_log_place){0};
 }
 

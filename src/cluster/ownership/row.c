@@ -50,12 +50,62 @@ void elapse__row_rebuild(struct elapse__partition *partition)
     partition->options.owner.rebuild(partition->options.owner.context, tail);
 }
 
+/* ---- the witness ---- */
+
+void elapse__row_forget_witness(struct elapse__partition *partition)
+{
+    partition->witness =
+        (struct elapse__partition_witness){.place = {0, partition->options.genesis}};
+    partition->has_met_witness = true;
+}
+
+void elapse__row_witness(struct elapse__partition *partition,
+                         const struct elapse__partition_row *row)
+{
+    const struct elapse__partition_row *before = &partition->row;
+    struct elapse__partition_witness *witness = &partition->witness;
+    bool is_last = row->last_group == witness->place.group && row->last_hash == witness->place.hash;
+    bool is_passed = witness->place.group <= partition->confirmed.group ||
+                     witness->place.group < partition->local.group;
+    partition->has_met_witness = partition->has_met_witness || is_last || is_passed;
+    if (!partition->has_row || !partition->has_met_witness)
+        return;
+    if (row->last_group > before->last_group && before->last_group > witness->place.group)
+        *witness = (struct elapse__partition_witness){
+            .place = {before->last_group, before->last_hash},
+            .epoch = row->epoch,
+            .system_identifier = partition->memory.system_identifier,
+            .timeline = partition->memory.timeline,
+        };
+    else if (row->epoch > witness->epoch && witness->place.group > 0)
+        witness->epoch = row->epoch;
+}
+
+/* ---- what is lost ---- */
+
+static bool lacks(const struct elapse__partition_row *row,
+                  const struct elapse__partition_log_place *place)
+{
+    return row->last_group < place->group ||
+           (row->last_group == place->group && row->last_hash != place->hash);
+}
+
+bool elapse__row_has_lost_own(const struct elapse__partition *partition)
+{
+    return partition->row.epoch < partition->memory.epoch ||
+           lacks(&partition->row, &partition->confirmed);
+}
+
 bool elapse__row_has_lost(const struct elapse__partition *partition)
 {
-    const struct elapse__partition_row *row = &partition->row;
-    const struct elapse__partition_log_place *confirmed = &partition->confirmed;
-    return row->epoch < partition->memory.epoch || row->last_group < confirmed->group ||
-           (row->last_group == confirmed->group && row->last_hash != confirmed->hash);
+    struct elapse__partition_log_place known = elapse__known_place(partition);
+    return elapse__row_has_lost_own(partition) || lacks(&partition->row, &known);
+}
+
+void elapse__row_stop_for_loss(struct elapse__partition *partition)
+{
+    partition->lacks_witness_only = !elapse__row_has_lost_own(partition);
+    elapse__partition_stop(partition, ELAPSE__STOP_LOST_GROUPS);
 }
 
 /* Returns whether the groups that this node has may be the beginning of the log, from the tail
@@ -96,7 +146,7 @@ bool elapse__row_is_marked(struct elapse__partition *partition,
 void elapse__row_judge_end(struct elapse__partition *partition)
 {
     if (elapse__row_has_lost(partition)) {
-        elapse__partition_stop(partition, ELAPSE__STOP_LOST_GROUPS);
+        elapse__row_stop_for_loss(partition);
         return;
     }
     if (elapse__row_is_marked(partition, &partition->row))

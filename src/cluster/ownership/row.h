@@ -10,8 +10,22 @@
 /* Notes the row as the database has it now. */
 void elapse__row_note(struct elapse__partition *partition, const struct elapse__partition_row *row);
 
+/* Takes the witness from two rows of one connection: the noted one, if there is one, and this one,
+ * which is newer and not noted yet. */
+void elapse__row_witness(struct elapse__partition *partition,
+                         const struct elapse__partition_row *row);
+
+/* Forgets the witness. */
+void elapse__row_forget_witness(struct elapse__partition *partition);
+
 /* Returns whether the noted row lacks what this node knows to be durable. */
 bool elapse__row_has_lost(const struct elapse__partition *partition);
+
+/* Returns whether the noted row lacks what this node has itself, and not only its witness. */
+bool elapse__row_has_lost_own(const struct elapse__partition *partition);
+
+/* Stops the partition, because the noted row lacks what this node knows to be durable. */
+void elapse__row_stop_for_loss(struct elapse__partition *partition);
 
 /* Stops the partition if this row has a mark (R11). Returns whether the row has a mark. */
 bool elapse__row_is_marked(struct elapse__partition *partition,

@@ -66,6 +66,10 @@ struct elapse__partition {
     struct elapse__partition_log_place local;
     bool local_has_hash; /* false after a rebuild: the first group has the hash before it */
     struct elapse__partition_log_place confirmed;
+    struct elapse__partition_witness witness; /* may be below `confirmed`, and is of no use then */
+    bool has_met_witness;                     /* the log of this connection has the witness (R11) */
+    bool lacks_witness_only; /* MARKING: nothing that this node has itself is lost */
+    uint64_t witness_losses;
     bool log_is_behind; /* a follower: the log has more groups than this node */
     uint64_t missing;   /* a follower: a group that the row has and the log lacks; 0: none */
     bool knows_loss;    /* MARKING: the row or the log, read on this connection, lacks groups */
@@ -92,6 +96,8 @@ struct elapse__partition {
 
     bool hands_over; /* elapse__partition_hand_over was called */
     uint64_t leave_ms;
+    bool moves; /* elapse__partition_move was called in this epoch */
+    enum elapse__partition_next_owner next_owner;
     char me[ELAPSE__NODE_NAME_BYTES];
 };
 
@@ -112,10 +118,27 @@ static inline void elapse__partition_complain(struct elapse__partition *partitio
     partition->complaints++;
 }
 
+/* Returns the last place that this node knows to be durable: the last confirmed one, or the witness
+ * (R11). */
+static inline struct elapse__partition_log_place
+elapse__known_place(const struct elapse__partition *partition)
+{
+    return partition->witness.place.group > partition->confirmed.group ? partition->witness.place
+                                                                       : partition->confirmed;
+}
+
+/* Returns the highest epoch in which the log is known to continue that place. */
+static inline uint64_t elapse__known_epoch(const struct elapse__partition *partition)
+{
+    bool by_witness = partition->witness.place.group > partition->confirmed.group &&
+                      partition->witness.epoch > partition->memory.seen_epoch;
+    return by_witness ? partition->witness.epoch : partition->memory.seen_epoch;
+}
+
 /* Returns whether this node has to give up the partition if it owns it. */
 static inline bool elapse__partition_releases(const struct elapse__partition *partition)
 {
-    return partition->hands_over ||
+    return partition->hands_over || partition->moves ||
            elapse__clock_verdict(&partition->clock) == ELAPSE__CLOCK_WRONG; /* R12 */
 }
 
@@ -132,9 +155,12 @@ static inline uint32_t elapse__wary_for_ms(const struct elapse__partition *parti
     return 2 * partition->options.lease_ms;
 }
 
+/* Returns how often a follower reads the row. During a planned move the next owner reads it more
+ * often, because nobody serves the partition meanwhile. */
 static inline uint32_t elapse__poll_every_ms(const struct elapse__partition *partition)
 {
-    return partition->options.lease_ms / 10 + 1;
+    bool is_awaited = partition->next_owner == ELAPSE__NEXT_OWNER_HERE;
+    return partition->options.lease_ms / (is_awaited ? 100 : 10) + 1;
 }
 
 /* Returns how long this node waits for a statement. There are two reasons why the limit is as small

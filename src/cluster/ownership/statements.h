@@ -1,7 +1,10 @@
 /*
  * Declares what a partition asks of the database, and what it gets back. This is the contract
  * between two parts. The state machine (partition.h) decides, and knows no SQL. The shell
- * (src/cluster/postgres) has the connection and the text of each statement.
+ * (src/cluster/postgres) has the connection and the text of each statement. So this header is the
+ * seam of the log: whoever performs these statements, under these rules, can keep the log. Two
+ * shells do: that of PostgreSQL, and the simulated database of tests/cluster/ownership.
+ * docs/decisions/0026-another-engine.md says what another one would have to give.
  *
  *      partition ---> struct elapse__statement ---> shell: SQL, libpq
  *      partition <--- struct elapse__statement_result <---

@@ -48,9 +48,8 @@ static bool begin(struct elapse__repair *repair, const char *host, const char *q
     static const char settings[] = "set lock_timeout = '5s'; set search_path = pg_catalog;"
                                    " set synchronous_commit = on";
     (void)snprintf(repair->name, sizeof repair->name, "%s", queue);
-    repair->connection = elapse__visit_open(host, "read-write", why);
-    return repair->connection != NULL && elapse__visit_run(repair->connection, settings, why) &&
-           elapse__schema_read_in(repair->connection, queue, &repair->queue, why);
+    repair->connection = elapse__schema_open(host, queue, settings, &repair->queue, why);
+    return repair->connection != NULL;
 }
 
 struct elapse__repair *elapse__repair_open(const char *host, const char *queue,
@@ -198,24 +197,10 @@ bool elapse__repair_knows(const struct elapse__repair_server *server, uint64_t s
 
 /* ---- trust ---- */
 
-/* The settings, and the result that has their texts, which the caller clears. */
-struct settings {
-    struct elapse__partition_settings found;
-    PGresult *rows;
-};
-
-static bool read_settings(struct elapse__repair *repair, struct settings *settings,
+static bool read_settings(struct elapse__repair *repair, struct elapse__visit_settings *settings,
                           struct elapse__schema_why *why)
 {
-    settings->rows = ask_for_row(repair, elapse__sql_look_again, why);
-    if (settings->rows == NULL)
-        return false;
-    settings->found = (struct elapse__partition_settings){
-        .standby_names = PQgetvalue(settings->rows, 0, 0),
-        .commit = PQgetvalue(settings->rows, 0, 1),
-        .loaded_us = (int64_t)elapse__visit_number(settings->rows, 0, 2),
-    };
-    return true;
+    return elapse__visit_read_settings(repair->connection, ELAPSE__VISIT_ANSWER_MS, settings, why);
 }
 
 static bool judge(enum elapse__complaint complaint, struct elapse__schema_why *why)
@@ -237,7 +222,7 @@ static bool judge(enum elapse__complaint complaint, struct elapse__schema_why *w
 bool elapse__repair_trust(struct elapse__repair *repair, bool single_copy,
                           struct elapse__schema_why *why)
 {
-    struct settings settings;
+    struct elapse__visit_settings settings;
     bool is_trusted = read_settings(repair, &settings, why) &&
                       judge(elapse__trust_settings(&settings.found, single_copy), why);
     PQclear(settings.rows);
@@ -399,7 +384,7 @@ bool elapse__repair_append(struct elapse__repair *repair, uint32_t partition,
 bool elapse__repair_commit(struct elapse__repair *repair, bool single_copy,
                            struct elapse__schema_why *why)
 {
-    struct settings before, after = {.rows = NULL};
+    struct elapse__visit_settings before, after = {.rows = NULL};
     bool is_done = read_settings(repair, &before, why) &&
                    judge(elapse__trust_settings(&before.found, single_copy), why) &&
                    elapse__visit_commit(repair->connection, why) &&

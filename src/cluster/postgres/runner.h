@@ -34,12 +34,16 @@ struct elapse__runner_calls {
     /* The runner has handed the partition over, or has given up. This is the last callback. */
     void (*ended)(void *context);
 
-    /* The cluster's time has changed. It is the boot-time clock plus `offset_ms`. Called before
-     * `own`, and after each change. May be NULL. */
-    void (*time_set)(void *context, int64_t offset_ms);
+    /* The cluster's time has changed, or is no longer borrowed. Called before `own`, and after each
+     * change. May be NULL. */
+    void (*time_set)(void *context, const struct elapse__clock_time *time);
 
     /* The role, the owner or the epoch has changed. May be NULL. */
     void (*changed)(void *context);
+
+    /* The witness has changed (R11 of partition.h). The partition does not wait for the disk to
+     * have it. May be NULL. */
+    void (*witnessed)(void *context, const struct elapse__partition_witness *witness);
 };
 
 struct elapse__inbox_poll;
@@ -100,6 +104,15 @@ void elapse__runner_aside(struct elapse__runner *runner);
  * service manager does not wait for ever. elapse__runner_figures tells whether the database has
  * written the hand-over. */
 void elapse__runner_hand_over(struct elapse__runner *runner);
+
+/* Hands the partition over to another node, and goes on as a follower: the callback `fenced` comes.
+ * Called by an owner that has answered all commands and has no group that is not confirmed. Does
+ * nothing if this node does not own the partition. */
+void elapse__runner_move(struct elapse__runner *runner);
+
+/* Says which node is to own the partition next (elapse__partition_expect). */
+void elapse__runner_expect(struct elapse__runner *runner,
+                           enum elapse__partition_next_owner next_owner);
 
 /* Returns the time before which answers may leave, or 0 if no answer may leave. Cost: one atomic
  * load. */

@@ -20,7 +20,9 @@ struct elapse__database_link;
 
 /* What other threads have asked the runner to do. */
 struct elapse__runner_requests {
-    bool has_news, is_aside, hands_over, stops;
+    bool has_news, is_aside, hands_over, stops, moves;
+    bool expects; /* `next_owner` was told */
+    enum elapse__partition_next_owner next_owner;
     bool has_group;
     struct elapse__partition_group group;
     uint64_t tail; /* 0: none */
@@ -39,13 +41,13 @@ struct elapse__runner {
     uint64_t poll_serial, polled_ms;
     uint32_t lease_ms;
     uint64_t remembered_mark;
-    bool has_offset; /* `time_set` was called with `offset_ms` */
-    int64_t offset_ms;
-    uint64_t remember_ms; /* no call of `remember` before this time */
-    bool hands_over;      /* elapse__runner_hand_over was called */
-    uint64_t give_up_ms;  /* when the runner gives up handing over */
-    bool releases;        /* RELEASE is under way */
-    bool has_released;    /* RELEASE was done */
+    struct elapse__partition_witness told_witness;
+    struct elapse__clock_time told_time; /* `time_set` was called with it, if it is known */
+    uint64_t remember_ms;                /* no call of `remember` before this time */
+    bool hands_over;                     /* elapse__runner_hand_over was called */
+    uint64_t give_up_ms;                 /* when the runner gives up handing over */
+    bool releases;                       /* RELEASE is under way */
+    bool has_released;                   /* RELEASE was done */
     uint64_t polls_lost;
     uint64_t complaints; /* the count of the partition's complaints when `message` was written */
     char message[ELAPSE__RUNNER_MESSAGE_BYTES];

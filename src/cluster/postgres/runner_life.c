@@ -141,6 +141,21 @@ void elapse__runner_aside(struct elapse__runner *runner)
     set_request(runner, &runner->requests.is_aside);
 }
 
+void elapse__runner_move(struct elapse__runner *runner)
+{
+    set_request(runner, &runner->requests.moves);
+}
+
+void elapse__runner_expect(struct elapse__runner *runner,
+                           enum elapse__partition_next_owner next_owner)
+{
+    elapse__lock(&runner->lock);
+    runner->requests.expects = true;
+    runner->requests.next_owner = next_owner;
+    elapse__unlock(&runner->lock);
+    elapse__os_event_set(runner->event);
+}
+
 void elapse__runner_hand_over(struct elapse__runner *runner)
 {
     set_request(runner, &runner->requests.hands_over);

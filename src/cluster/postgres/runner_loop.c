@@ -59,20 +59,34 @@ static struct elapse__runner_figures publish_figures(struct elapse__runner *runn
 /* Calls `time_set` if the cluster's time has changed (R12 of partition.h). */
 static void tell_time(struct elapse__runner *runner)
 {
+    struct elapse__clock_time *told = &runner->told_time;
     struct elapse__partition_figures seen;
     elapse__partition_figures(runner->partition, &seen);
-    if (!seen.has_offset || (runner->has_offset && runner->offset_ms == seen.offset_ms))
+    if (!seen.time.is_known || (told->is_known && told->offset_ms == seen.time.offset_ms &&
+                                told->is_borrowed == seen.time.is_borrowed))
         return;
-    runner->has_offset = true;
-    runner->offset_ms = seen.offset_ms;
+    *told = seen.time;
     if (runner->calls.time_set != NULL)
-        runner->calls.time_set(runner->owner.context, seen.offset_ms);
+        runner->calls.time_set(runner->owner.context, told);
+}
+
+static void tell_witness(struct elapse__runner *runner,
+                         const struct elapse__partition_witness *witness)
+{
+    struct elapse__partition_witness *told = &runner->told_witness;
+    if (told->place.group == witness->place.group && told->place.hash == witness->place.hash &&
+        told->epoch == witness->epoch)
+        return;
+    *told = *witness;
+    if (runner->calls.witnessed != NULL)
+        runner->calls.witnessed(runner->owner.context, witness);
 }
 
 static void publish(struct elapse__runner *runner)
 {
     struct elapse__runner_figures figures = publish_figures(runner);
     tell_time(runner);
+    tell_witness(runner, &figures.partition.witness);
     if (!is_another(&figures.partition, &runner->seen.partition))
         return;
     runner->seen = figures;
@@ -223,6 +237,10 @@ static void obey(struct elapse__runner *runner, uint64_t now_ms)
         elapse__partition_news(runner->partition);
     if (wanted.is_aside)
         elapse__partition_aside(runner->partition);
+    if (wanted.expects)
+        elapse__partition_expect(runner->partition, wanted.next_owner);
+    if (wanted.moves)
+        elapse__partition_move(runner->partition);
     if (wanted.hands_over && !runner->hands_over) {
         runner->hands_over = true;
         runner->give_up_ms = now_ms + ELAPSE__RUNNER_HAND_OVER_MS;

@@ -62,13 +62,21 @@ static bool take_queue(const PGresult *rows, const char *name, struct elapse__sc
 bool elapse__schema_read_in(PGconn *connection, const char *name,
                             struct elapse__schema_queue *queue, struct elapse__schema_why *why)
 {
+    return elapse__schema_read_in_within(connection, name, ELAPSE__VISIT_ANSWER_MS, queue, why);
+}
+
+bool elapse__schema_read_in_within(PGconn *connection, const char *name, uint32_t limit_ms,
+                                   struct elapse__schema_queue *queue,
+                                   struct elapse__schema_why *why)
+{
     static const char text[] = "select parts, lease_ms, encode(identity, 'hex'),"
                                " (select version from elapse.version where component = 'cluster'),"
                                /* an older program may have made a table without these columns */
                                " coalesce((to_jsonb(queue) ->> 'level')::integer, 0),"
                                " coalesce((to_jsonb(queue) ->> 'hash_tags')::boolean, false)"
                                " from elapse.queue where name = $1";
-    PGresult *rows = elapse__visit_ask(connection, text, 1, (const char *const[]){name}, why);
+    PGresult *rows =
+        elapse__visit_ask_within(connection, text, 1, (const char *const[]){name}, limit_ms, why);
     why->has_none = elapse__database_has_code(rows, ELAPSE__CODE_NO_TABLE) ||
                     elapse__database_has_code(rows, ELAPSE__CODE_NO_SCHEMA);
     bool is_read = false;
@@ -78,6 +86,26 @@ bool elapse__schema_read_in(PGconn *connection, const char *name,
         (void)elapse__visit_refuse(why, "the database has no tables of elapse");
     PQclear(rows);
     return is_read;
+}
+
+PGconn *elapse__schema_open(const char *host, const char *name, const char *settings,
+                            struct elapse__schema_queue *queue, struct elapse__schema_why *why)
+{
+    return elapse__schema_open_within(host, name, settings, ELAPSE__VISIT_ANSWER_MS, queue, why);
+}
+
+PGconn *elapse__schema_open_within(const char *host, const char *name, const char *settings,
+                                   uint32_t limit_ms, struct elapse__schema_queue *queue,
+                                   struct elapse__schema_why *why)
+{
+    PGconn *connection = elapse__visit_open_within(host, "read-write", limit_ms, why);
+
+    if (connection == NULL ||
+        (elapse__visit_run_within(connection, settings, limit_ms, why) &&
+         elapse__schema_read_in_within(connection, name, limit_ms, queue, why)))
+        return connection;
+    PQfinish(connection);
+    return NULL;
 }
 
 bool elapse__schema_read(const char *host, const char *name, struct elapse__schema_queue *queue,

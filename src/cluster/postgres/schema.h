@@ -8,7 +8,8 @@
  * program refuses a database that has a later version.
  *
  * A queue has a level, which says what its log may have. Level 0: records that programs of version
- * 0.2 can read. Level 1: also records with headers. Level 2: the queue has hash tags.
+ * 0.2 can read. Level 1: also records with headers, and partitions may have lists of replicas,
+ * because all nodes know lists. Level 2: the queue has hash tags.
  * elapse__schema_upgrade raises the level to 1, and the version of the schema to 3. So programs of
  * 0.2 refuse the database at their start, and not later at a record. A queue that is made where the
  * version is 3 has level 1 from the beginning. A program that does not know hash tags refuses level
@@ -30,6 +31,7 @@ enum {
     ELAPSE__SCHEMA_VERSION = 3,        /* in use where no program of 0.2 runs any more */
     ELAPSE__SCHEMA_LEVEL = 2,          /* the highest level that this program accepts */
     ELAPSE__SCHEMA_LEVEL_UPGRADED = 1, /* elapse__schema_upgrade raises a queue to this level */
+    ELAPSE__SCHEMA_LEVEL_LISTS = 1, /* from this level on partitions may have lists of replicas */
 };
 
 /* Whether braces in the name of a tube choose its partition (src/base/braces.h). The choice never
@@ -63,6 +65,19 @@ bool elapse__schema_create(const char *host, const char *name, struct elapse__sc
 /* Reads a queue in a session of libpq. */
 bool elapse__schema_read_in(struct pg_conn *connection, const char *name,
                             struct elapse__schema_queue *queue, struct elapse__schema_why *why);
+bool elapse__schema_read_in_within(struct pg_conn *connection, const char *name, uint32_t limit_ms,
+                                   struct elapse__schema_queue *queue,
+                                   struct elapse__schema_why *why);
+
+/* Connects to the server that takes writes, performs the statements of `settings`, and reads a
+ * queue. Returns the session of libpq, which the caller ends. Returns NULL, with words, if any of
+ * that fails. */
+struct pg_conn *elapse__schema_open(const char *host, const char *name, const char *settings,
+                                    struct elapse__schema_queue *queue,
+                                    struct elapse__schema_why *why);
+struct pg_conn *elapse__schema_open_within(const char *host, const char *name, const char *settings,
+                                           uint32_t limit_ms, struct elapse__schema_queue *queue,
+                                           struct elapse__schema_why *why);
 
 /* Reads a queue. Fails, with words, if there is no such queue, or if the tables have another
  * version. */

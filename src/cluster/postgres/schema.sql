@@ -49,9 +49,11 @@ create table if not exists elapse.queue (
     identity bytea not null check (octet_length(identity) = 16));
 
 -- Which records the log of the queue may have: 0: those that programs of 0.2 read. A table that has
--- the column is left alone, because to alter it waits for all who read it.
+-- the column is left alone, because to alter it waits for all who read it. While it waits, all who come
+-- later wait behind it, nodes among them. So it gives up after a while, and nothing is changed.
 do $$
 begin
+    perform set_config('lock_timeout', '5s', true);
     if not exists (select from pg_attribute
             where attrelid = 'elapse.queue'::regclass and attname = 'level') then
         alter table elapse.queue add level integer not null default 0 check (level >= 0);
@@ -63,6 +65,11 @@ begin
             where attrelid = 'elapse.queue'::regclass and attname = 'hash_tags') then
         alter table elapse.queue add hash_tags boolean not null default false
             check (level > 1 or not hash_tags);
+    end if;
+    -- Whether an operator wants no planned moves of partitions.
+    if not exists (select from pg_attribute
+            where attrelid = 'elapse.queue'::regclass and attname = 'moves_paused') then
+        alter table elapse.queue add moves_paused boolean not null default false;
     end if;
 end
 $$;
@@ -117,6 +124,54 @@ begin
         count(*) filter (where abs(ahead_ms - of_ahead_ms) <= 5000)
         from elapse.clock
         where queue = of_queue and node <> of_node and seen between moment - fresh and moment;
+end
+$$;
+
+-- What each node says of itself: its address and version, which partitions it could own at once, and
+-- by how many milliseconds its wall clock is ahead of the database's. `beat` is when it said so, by the
+-- database's clock. `draining` is what an operator says of the node.
+create table if not exists elapse.node (
+    queue text not null references elapse.queue (name),
+    name text not null check (name <> ''),
+    address text not null,
+    version text not null,
+    ready integer[] not null default '{}',
+    ahead_ms bigint not null default 0,
+    draining boolean not null default false,
+    beat timestamptz not null,
+    primary key (queue, name)) with (fillfactor = 50);
+
+-- Where the node is, as its operator says, such as a data centre; '': nobody has said it.
+do $$
+begin
+    perform set_config('lock_timeout', '5s', true);
+    if not exists (select from pg_attribute
+            where attrelid = 'elapse.node'::regclass and attname = 'zone') then
+        alter table elapse.node add zone text not null default '';
+    end if;
+end
+$$;
+
+-- Where partitions should be, by the names of nodes. `preferred` is what an operator wants. `target` is
+-- the node to which the owner is to hand the partition over now. A partition without a row has neither.
+-- The columns are not in elapse.partition, because whoever writes them must not keep an owner waiting.
+create table if not exists elapse.place (
+    queue text not null references elapse.queue (name),
+    part integer not null,
+    preferred text not null default '',
+    target text not null default '',
+    primary key (queue, part));
+
+-- Which nodes have a copy of the partition: their names, which newlines divide. Without names all nodes
+-- follow, and so they do while the level of the queue is 0, since nodes of 0.2 know no lists. The owner
+-- of partition 0 writes it. A list that is wrong costs memory or time, and no job.
+do $$
+begin
+    perform set_config('lock_timeout', '5s', true);
+    if not exists (select from pg_attribute
+            where attrelid = 'elapse.place'::regclass and attname = 'replicas') then
+        alter table elapse.place add replicas text not null default '';
+    end if;
 end
 $$;
 

@@ -10,6 +10,7 @@
 
 #include "../../base/assert.h"
 #include "names.h"
+#include "nodes.h"
 #include "visit.h"
 
 struct elapse__status_session {
@@ -17,17 +18,6 @@ struct elapse__status_session {
     struct elapse__schema_queue queue;
     char name[ELAPSE__QUEUE_NAME_BYTES];
 };
-
-/* ---- columns ---- */
-
-/* Copies a text. Cuts it if there is no room. */
-static void copy_text(char *copy, size_t room, const char *text)
-{
-    (void)snprintf(copy, room, "%s", text);
-}
-
-#define COPY(copy, rows, row, column) \
-    copy_text(copy, sizeof(copy), PQgetvalue(rows, (int)(row), column))
 
 /* ---- one look ---- */
 
@@ -52,10 +42,10 @@ static bool look_at_partitions(struct elapse__status_session *session,
         partition->beat = elapse__visit_number(rows, (int)i, 2);
         partition->last_group = elapse__visit_number(rows, (int)i, 3);
         partition->tail = elapse__visit_number(rows, (int)i, 4);
-        COPY(partition->owner, rows, i, 5);
-        COPY(partition->address, rows, i, 6);
-        COPY(partition->stopped, rows, i, 7);
-        COPY(partition->missed, rows, i, 8);
+        ELAPSE__VISIT_COPY(partition->owner, rows, i, 5);
+        ELAPSE__VISIT_COPY(partition->address, rows, i, 6);
+        ELAPSE__VISIT_COPY(partition->stopped, rows, i, 7);
+        ELAPSE__VISIT_COPY(partition->missed, rows, i, 8);
     }
     PQclear(rows);
     return is_whole || elapse__visit_refuse(why, "queue %s lacks partitions", session->name);
@@ -79,10 +69,10 @@ static bool look_at_standbys(struct elapse__status_session *session, struct elap
     status->standbys = calloc(status->standby_count + 1, sizeof *status->standbys);
     for (size_t i = 0; status->standbys != NULL && i < status->standby_count; i++) {
         struct elapse__status_standby *standby = &status->standbys[i];
-        COPY(standby->name, rows, i, 0);
-        COPY(standby->address, rows, i, 1);
-        COPY(standby->state, rows, i, 2);
-        COPY(standby->sync, rows, i, 3);
+        ELAPSE__VISIT_COPY(standby->name, rows, i, 0);
+        ELAPSE__VISIT_COPY(standby->address, rows, i, 1);
+        ELAPSE__VISIT_COPY(standby->state, rows, i, 2);
+        ELAPSE__VISIT_COPY(standby->sync, rows, i, 3);
         standby->behind = (int64_t)elapse__visit_number(rows, (int)i, 4);
     }
     PQclear(rows);
@@ -98,11 +88,54 @@ static bool look_at_server(struct elapse__status_session *session, struct elapse
     PGresult *rows = elapse__visit_rows(session->connection, text, 0, NULL, why);
     if (rows == NULL)
         return false;
-    COPY(status->names, rows, 0, 0);
+    ELAPSE__VISIT_COPY(status->names, rows, 0, 0);
     status->timeline = (uint32_t)elapse__visit_number(rows, 0, 1);
     PQclear(rows);
     elapse__visit_place(session->connection, status->server, sizeof status->server);
     return true;
+}
+
+const char *elapse__status_table(enum elapse__status_table table)
+{
+    static const char *const names[ELAPSE__STATUS_TABLES] = {
+        [ELAPSE__STATUS_CLOCK] = "elapse.clock",
+        [ELAPSE__STATUS_NODE] = "elapse.node",
+        [ELAPSE__STATUS_PLACE] = "elapse.place",
+    };
+    ELAPSE__ASSERT_THAT(table, <, ELAPSE__STATUS_TABLES);
+    return names[table];
+}
+
+/* Finds the tables that the role may not read. A role that only watches may have got its rights
+ * before `elapse cluster upgrade` made these tables. A table that does not exist needs no right. */
+static bool look_at_rights(struct elapse__status_session *session, struct elapse__status *status,
+                           struct elapse__schema_why *why)
+{
+    static const char text[] = "select not has_table_privilege(to_regclass($1), 'select'),"
+                               " current_user";
+
+    for (enum elapse__status_table i = 0; i < ELAPSE__STATUS_TABLES; i++) {
+        const char *const name = elapse__status_table(i);
+        PGresult *rows = elapse__visit_rows(session->connection, text, 1, &name, why);
+        if (rows == NULL)
+            return false;
+        status->lacks_select[i] = PQgetvalue(rows, 0, 0)[0] == 't';
+        ELAPSE__VISIT_COPY(status->role, rows, 0, 1);
+        PQclear(rows);
+    }
+    return true;
+}
+
+/* Looks at the nodes, if the role may. A right may also be taken away meanwhile: then this fails,
+ * with words. */
+static bool look_at_nodes(struct elapse__status_session *session, struct elapse__status *status,
+                          struct elapse__schema_why *why)
+{
+    status->has_nodes = false;
+    if (status->lacks_select[ELAPSE__STATUS_NODE] || status->lacks_select[ELAPSE__STATUS_PLACE])
+        return true;
+    return elapse__nodes_look_in(session->connection, session->name, &session->queue, &status->view,
+                                 &status->has_nodes, why);
 }
 
 /* Finds the node whose wall clock is the most wrong. Nodes write how wrong their clocks are every
@@ -115,13 +148,15 @@ static bool look_at_clocks(struct elapse__status_session *session, struct elapse
         " where queue = $1 and abs(ahead_ms) > 500"
         " and seen between clock_timestamp() - 2 * lease_ms * interval '1 ms' and clock_timestamp()"
         " order by abs(ahead_ms) desc, node limit 1";
+    status->clock_node[0] = '\0';
+    if (status->lacks_select[ELAPSE__STATUS_CLOCK])
+        return true;
     PGresult *rows =
         elapse__visit_rows(session->connection, text, 1, (const char *const[]){session->name}, why);
     if (rows == NULL)
         return false;
-    status->clock_node[0] = '\0';
     if (PQntuples(rows) == 1) {
-        COPY(status->clock_node, rows, 0, 0);
+        ELAPSE__VISIT_COPY(status->clock_node, rows, 0, 0);
         status->clock_ahead_ms = (int64_t)elapse__visit_number(rows, 0, 1);
     }
     PQclear(rows);
@@ -137,13 +172,15 @@ bool elapse__status_look(struct elapse__status_session *session, struct elapse__
     if (status->partitions == NULL)
         return elapse__visit_refuse(why, "no memory");
     return look_at_partitions(session, status, why) && look_at_standbys(session, status, why) &&
-           look_at_server(session, status, why) && look_at_clocks(session, status, why);
+           look_at_server(session, status, why) && look_at_rights(session, status, why) &&
+           look_at_clocks(session, status, why) && look_at_nodes(session, status, why);
 }
 
 void elapse__status_free(struct elapse__status *status)
 {
     free(status->partitions);
     free(status->standbys);
+    elapse__nodes_free(&status->view);
     status->partitions = NULL;
     status->standbys = NULL;
 }
@@ -155,10 +192,9 @@ static bool begin(struct elapse__status_session *session, const char *host, cons
 {
     static const char settings[] = "set search_path = pg_catalog;"
                                    " set default_transaction_read_only = on";
-    copy_text(session->name, sizeof session->name, name);
-    session->connection = elapse__visit_open(host, "read-write", why);
-    return session->connection != NULL && elapse__visit_run(session->connection, settings, why) &&
-           elapse__schema_read_in(session->connection, name, &session->queue, why);
+    (void)snprintf(session->name, sizeof session->name, "%s", name);
+    session->connection = elapse__schema_open(host, name, settings, &session->queue, why);
+    return session->connection != NULL;
 }
 
 struct elapse__status_session *elapse__status_open(const char *host, const char *name,

@@ -12,10 +12,21 @@
 
 #include <stddef.h>
 
-#include "../ownership/partition.h"
+#include "../ownership/balance.h"
 #include "schema.h"
 
 enum { ELAPSE__STATUS_TEXT_BYTES = 256 };
+
+/* Tables that a role may lack the right to read. Then a look has all that is in other tables. */
+enum elapse__status_table {
+    ELAPSE__STATUS_CLOCK,
+    ELAPSE__STATUS_NODE,
+    ELAPSE__STATUS_PLACE,
+    ELAPSE__STATUS_TABLES /* how many there are */
+};
+
+/* Returns the name of a table with its schema, such as elapse.node. */
+const char *elapse__status_table(enum elapse__status_table table);
 
 /* A row of elapse.partition. */
 struct elapse__status_partition {
@@ -41,6 +52,11 @@ struct elapse__status {
     struct elapse__status_partition *partitions; /* an array of queue.partitions elements */
     struct elapse__status_standby *standbys;
     size_t standby_count;
+    char role[64];                               /* the role of the session */
+    bool lacks_select[ELAPSE__STATUS_TABLES];    /* whether the role may not read the table */
+    bool has_nodes;                              /* `view` is known: the database has the tables of
+                                                    nodes and places, and the role may read both */
+    struct elapse__balance_view view;            /* the nodes, and where partitions should be */
     char clock_node[ELAPSE__NODE_ADDRESS_BYTES]; /* of the node with the worst clock; "": none */
     int64_t clock_ahead_ms;                      /* the clock of that node minus the database's */
     uint32_t timeline;

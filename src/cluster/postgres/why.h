@@ -20,6 +20,7 @@ struct elapse__schema_why {
     char text[ELAPSE__SCHEMA_WHY_BYTES];
     bool is_connected; /* the program reached the database, which takes writes if that was needed */
     bool has_none;     /* there is no such queue */
+    bool lacks_right;  /* the role has no right to do it */
 };
 
 #endif

@@ -107,6 +107,8 @@ void elapse__router_pipe_look(struct elapse__router *router)
     look(router, &router->links);
 }
 
+/* A pipe to a core of this process is left alone. The core still has answers for the client, and
+ * ends the pipe itself. */
 void elapse__router_pipe_moved(struct elapse__router *router)
 {
     struct elapse__ring_node *at = router->links.next;
@@ -116,7 +118,7 @@ void elapse__router_pipe_moved(struct elapse__router *router)
         struct elapse__router_link *link =
             ELAPSE__CONTAINER_OF(at, struct elapse__router_link, ring_node);
         at = at->next;
-        if (link->is_pipe)
+        if (link->is_pipe && !link->is_here)
             elapse__router_link_lose(link);
     }
 }

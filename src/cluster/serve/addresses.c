@@ -11,20 +11,56 @@
 
 /* ---- on the thread of the loop ---- */
 
-/* Forgets the previous owner, and begins to look for the owner at `address`. The caller holds the
- * lock. */
-static void begin(struct elapse__cluster_way *way, const char *address)
+/* Returns whether this node sends nothing to other nodes without TLS: it can use TLS, and accepts
+ * TCP connections of other nodes over TLS alone. While nodes are changed to TLS one by one, they do
+ * both. A listener on loopback is for programs of this machine, unless its address is the one that
+ * this node gives to the others. */
+static bool needs_tls(const struct elapse__cluster *cluster)
 {
+    const struct elapse__loop *front = &cluster->service.loop;
+    bool gives_plain = strncmp(cluster->address, "tls:", 4) != 0;
+
+    ELAPSE__ASSERT_THAT(cluster->address[0], !=, '\0');
+    for (size_t i = 0; i < front->listener_count; i++) {
+        const struct elapse__listener *listener = front->listeners[i];
+        if (listener->is_http || listener->tls || elapse__os_address_is_path(&listener->address))
+            continue;
+        if (gives_plain || !elapse__os_address_is_local(&listener->address))
+            return false;
+    }
+    return front->trust != NULL;
+}
+
+/* Returns why this node cannot use an address, or NULL if it can. */
+static const char *fault_of(const struct elapse__cluster *cluster, const char *address,
+                            struct elapse__loop_listen *where)
+{
+    if (elapse__loop_parse_listen(address, NULL, where) != NULL || where->is_path ||
+        where->host[0] == '\0')
+        return "its address is not HOST:PORT";
+    if (where->tls && cluster->service.loop.trust == NULL)
+        return "its address has tls:, and this node has no --node-ca";
+    if (!where->tls && needs_tls(cluster))
+        return "its address has no tls:, and this node speaks TLS alone";
+    return NULL;
+}
+
+/* Forgets the previous owner, and begins to look for the present one. The caller holds the lock. */
+static void begin(struct elapse__cluster_partition *partition)
+{
+    struct elapse__cluster_way *way = &partition->way;
+    const char *address = partition->figures.partition.address;
     struct elapse__loop_listen where;
 
     *way = (struct elapse__cluster_way){.count = 0};
     (void)snprintf(way->address, sizeof way->address, "%s", address);
-    if (elapse__loop_parse_listen(address, NULL, &where) != NULL || where.tls || where.is_path ||
-        where.host[0] == '\0') {
+    way->why = fault_of(partition->cluster, address, &where);
+    if (way->why != NULL) {
         way->is_digits = true;
-        way->why = "its address is not HOST:PORT";
         return;
     }
+    if (where.tls)
+        (void)snprintf(way->host, sizeof way->host, "%s", where.host);
     way->is_digits =
         elapse__os_resolve_digits(where.host, where.port, way->found, &way->count) == NULL;
     if (!way->is_digits)
@@ -33,14 +69,16 @@ static void begin(struct elapse__cluster_way *way, const char *address)
 }
 
 bool elapse__addresses_find(struct elapse__cluster_partition *partition,
-                            struct elapse__os_address *found, const char **why)
+                            struct elapse__os_address *found, char host[ELAPSE__LOOP_HOST_BYTES],
+                            const char **why)
 {
     struct elapse__cluster_errand *errand = &partition->cluster->addresses;
     struct elapse__cluster_way *way = &partition->way;
 
     elapse__lock(&errand->monitor.lock);
     if (strcmp(way->address, partition->figures.partition.address) != 0)
-        begin(way, partition->figures.partition.address);
+        begin(partition);
+    memcpy(host, way->host, sizeof way->host);
     bool is_known = way->count > 0;
     if (is_known)
         *found = way->found[way->turn % way->count];

@@ -142,13 +142,14 @@ void elapse__cluster_partition_release(struct elapse__cluster_partition *partiti
 
 /* ---- who owns the partition ---- */
 
-static void tell_router(struct elapse__cluster_partition *partition)
+void elapse__cluster_partition_tell(struct elapse__cluster_partition *partition)
 {
     const struct elapse__partition_figures *seen = &partition->figures.partition;
     enum elapse__router_place place = ELAPSE__ROUTER_NOWHERE;
     uint64_t epoch = seen->epoch;
 
-    if (partition->core != NULL && partition->cluster->cores_close) {
+    if (partition->core != NULL &&
+        (partition->cluster->cores_close || partition->moving != ELAPSE__CLUSTER_STAYS)) {
         epoch = atomic_load(&partition->epoch);
     } else if (partition->core != NULL) {
         place = ELAPSE__ROUTER_HERE;
@@ -183,9 +184,23 @@ static bool is_another(const struct elapse__partition_figures *left,
            strcmp(left->owner, right->owner) != 0 || left->epoch != right->epoch;
 }
 
+/* Returns whether the database says something else than the last line of the log, which is a lease
+ * old. The first message may say only that the connection was lost, and the next one why there is
+ * no other. */
+static bool says_more(const struct elapse__cluster_partition *partition,
+                      const struct elapse__runner_figures *figures)
+{
+    return figures->partition.complaint != ELAPSE__COMPLAINT_NONE && figures->message[0] != '\0' &&
+           strcmp(figures->message, partition->said) != 0 &&
+           elapse__runner_now_ms() - partition->said_ms >= partition->cluster->queue.lease_ms;
+}
+
 static void log_change(struct elapse__cluster_partition *partition,
                        const struct elapse__runner_figures *figures, bool begins_to_mark)
 {
+    partition->said_ms = elapse__runner_now_ms();
+    memcpy(partition->said, figures->message, sizeof partition->said);
+
     const struct elapse__partition_figures *now = &figures->partition;
     const char *complaint = elapse__cluster_complaint(now->complaint);
     char server[ELAPSE__NODE_ADDRESS_BYTES];
@@ -197,7 +212,7 @@ static void log_change(struct elapse__cluster_partition *partition,
     if (begins_to_mark)
         elapse__logger(elapse__cluster_logger(partition->cluster), ELAPSE__LOGGER_ERROR,
                        ELAPSE__EVENT_CLUSTER,
-                       "partition %" PRIu32 ": %s; this node writes so into the database, and ends",
+                       "partition %" PRIu32 ": %s; this node writes so into the database",
                        partition->number, elapse__cluster_stop(now->stop));
     elapse__logger(elapse__cluster_logger(partition->cluster),
                    now->complaint == ELAPSE__COMPLAINT_NONE ? ELAPSE__LOGGER_NOTICE
@@ -232,16 +247,26 @@ static void look_at_figures(struct elapse__cluster_partition *partition)
     struct elapse__runner_figures figures;
 
     elapse__runner_figures(partition->runner, &figures);
-    bool has_changed = is_another(&figures.partition, &partition->figures.partition);
+    bool has_changed = is_another(&figures.partition, &partition->figures.partition) ||
+                       says_more(partition, &figures);
     bool begins_to_mark = figures.partition.role == ELAPSE__ROLE_MARKING &&
                           partition->figures.partition.role != ELAPSE__ROLE_MARKING;
     bool has_other_clock = figures.partition.clock != partition->figures.partition.clock;
     bool has_lost_polls = figures.polls_lost > partition->figures.polls_lost;
+    bool has_lost_witness =
+        figures.partition.witness_losses > partition->figures.partition.witness_losses;
     partition->figures = figures;
     if (has_changed)
         log_change(partition, &figures, begins_to_mark);
     if (has_other_clock)
         log_clock(partition, &figures.partition);
+    if (has_lost_witness)
+        elapse__logger(elapse__cluster_logger(partition->cluster), ELAPSE__LOGGER_ERROR,
+                       ELAPSE__EVENT_CLUSTER,
+                       "partition %" PRIu32
+                       ": this node has seen groups that the database lacks, and never had them; "
+                       "others have gone on, and so does this node; elapse cluster status shows it",
+                       partition->number);
     if (has_lost_polls)
         elapse__logger(elapse__cluster_logger(partition->cluster), ELAPSE__LOGGER_WARNING,
                        ELAPSE__EVENT_CLUSTER,
@@ -400,5 +425,5 @@ void elapse__cluster_partition_look(struct elapse__cluster_partition *partition)
     look_at_figures(partition);
     look_at_stop(partition);
     look_for_twin(partition);
-    tell_router(partition);
+    elapse__cluster_partition_tell(partition);
 }

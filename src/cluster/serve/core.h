@@ -17,6 +17,9 @@ void elapse__cluster_count_files(struct elapse__cluster *cluster);
  * changes, and tells the router who owns the partition. */
 void elapse__cluster_partition_look(struct elapse__cluster_partition *partition);
 
+/* Tells the router who owns the partition, as the partition's figures say. */
+void elapse__cluster_partition_tell(struct elapse__cluster_partition *partition);
+
 /* Frees the core, if there is one. */
 void elapse__cluster_partition_release(struct elapse__cluster_partition *partition);
 

@@ -2,6 +2,8 @@
  * Makes monitors and errands. A monitor is a lock with a condition. An errand is a thread that may
  * wait for the database or a name server, which the loop must not do.
  */
+#include <stdio.h>
+
 #include "../../base/assert.h"
 #include "../../os/os.h"
 #include "base.h"
@@ -45,6 +47,39 @@ void elapse__cluster_errand_end(struct elapse__cluster_errand *errand)
     ELAPSE__ASSERT(errand->stops);
     errand->has_ended = true;
     elapse__condition_broadcast(&errand->monitor.changed);
+}
+
+void elapse__cluster_errand_rest(struct elapse__cluster_errand *errand, uint64_t until_ns)
+{
+    ELAPSE__ASSERT_LOCK_HELD(&errand->monitor.lock);
+    while (!errand->stops &&
+           elapse__condition_wait_until(&errand->monitor.changed, &errand->monitor.lock, until_ns))
+        ;
+}
+
+void elapse__cluster_errand_note(struct elapse__cluster *cluster,
+                                 struct elapse__cluster_errand *errand,
+                                 enum elapse__logger_level level, const char *text)
+{
+    ELAPSE__ASSERT_LOCK_HELD(&errand->monitor.lock);
+    errand->has_notice = true;
+    errand->notice.level = level;
+    (void)snprintf(errand->notice.text, sizeof errand->notice.text, "%s", text);
+    elapse__os_event_set(cluster->event);
+}
+
+bool elapse__cluster_errand_log(struct elapse__cluster *cluster,
+                                struct elapse__cluster_errand *errand)
+{
+    elapse__lock(&errand->monitor.lock);
+    bool has_notice = errand->has_notice;
+    const struct elapse__cluster_notice notice = errand->notice;
+    errand->has_notice = false;
+    elapse__unlock(&errand->monitor.lock);
+    if (has_notice)
+        elapse__logger(elapse__cluster_logger(cluster), notice.level, ELAPSE__EVENT_CLUSTER, "%s",
+                       notice.text);
+    return has_notice;
 }
 
 /* Returns whether the thread has ended in time. */

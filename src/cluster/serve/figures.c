@@ -115,11 +115,68 @@ static bool may_answer(const struct elapse__cluster_partition *partition)
            elapse__runner_now_ms() < elapse__runner_answer_until_ms(partition->runner);
 }
 
+bool elapse__cluster_could_take_over(const struct elapse__cluster_partition *partition,
+                                     const struct elapse__partition_figures *seen)
+{
+    return seen->role == ELAPSE__ROLE_FOLLOWING && elapse__clock_permits(seen->clock) &&
+           elapse__runner_now_ms() >= atomic_load(&partition->no_room_until_ms);
+}
+
+void elapse__cluster_note_confirmed(struct elapse__cluster_partition *partition)
+{
+    uint32_t lease_ms = partition->cluster->queue.lease_ms;
+    uint32_t answer_for_ms = lease_ms - lease_ms / 10; /* R3 of ../ownership/partition.h */
+    uint64_t until_ms =
+        partition->core == NULL ? 0 : elapse__runner_answer_until_ms(partition->runner);
+
+    if (partition->core == NULL) {
+        partition->confirmed_ms = 0;
+    } else if (until_ms > 0) {
+        ELAPSE__ASSERT_THAT(until_ms, >=, answer_for_ms);
+        partition->confirmed_ms = until_ms - answer_for_ms;
+    } else if (partition->confirmed_ms == 0) {
+        partition->confirmed_ms = elapse__runner_now_ms();
+    }
+}
+
+/* Returns how long ago the last write was sent that the database has confirmed, or 0 if this node
+ * does not serve the partition. */
+static uint64_t unconfirmed_ms(struct elapse__cluster_partition *partition)
+{
+    elapse__cluster_note_confirmed(partition);
+    if (partition->core == NULL)
+        return 0;
+    uint64_t now_ms = elapse__runner_now_ms();
+    return now_ms > partition->confirmed_ms ? now_ms - partition->confirmed_ms : 0;
+}
+
+/* Copies the name of a node of the view. Stores "" for -1. */
+static void copy_name(char name[ELAPSE__LOOP_NODE_BYTES], const struct elapse__balance_view *view,
+                      int node)
+{
+    ELAPSE__ASSERT(node < (int)view->node_count);
+    (void)snprintf(name, ELAPSE__LOOP_NODE_BYTES, "%s", node < 0 ? "" : view->nodes[node].name);
+}
+
+static void show_place(struct elapse__cluster *cluster, struct elapse__loop_partition *figures)
+{
+    const struct elapse__balance_view *view = &cluster->nodes.view;
+
+    if (!cluster->nodes.errand.is_running)
+        return;
+    elapse__lock(&cluster->nodes.errand.monitor.lock);
+    if (figures->number < view->partition_count) {
+        copy_name(figures->preferred, view, view->partitions[figures->number].preferred);
+        copy_name(figures->target, view, view->partitions[figures->number].target);
+    }
+    elapse__unlock(&cluster->nodes.errand.monitor.lock);
+}
+
 static void show_partition(void *context, uint32_t number, struct elapse__loop_partition *figures)
 {
-    const struct elapse__cluster *cluster = context;
+    struct elapse__cluster *cluster = context;
     ELAPSE__ASSERT_THAT(number, <, cluster->queue.partitions);
-    const struct elapse__cluster_partition *partition = &cluster->partitions[number];
+    struct elapse__cluster_partition *partition = &cluster->partitions[number];
     struct elapse__runner_figures seen = partition->figures;
 
     if (partition->runner != NULL)
@@ -132,13 +189,20 @@ static void show_partition(void *context, uint32_t number, struct elapse__loop_p
         .clock_off_ms = (uint64_t)llabs(seen.partition.ahead_ms),
         .is_owned = partition->core != NULL,
         .may_answer = may_answer(partition),
+        .follows = elapse__cluster_could_take_over(partition, &seen.partition),
+        .unconfirmed_ms = unconfirmed_ms(partition),
         .epoch = seen.partition.epoch,
         .last_group = seen.partition.last_group,
         .local_group = seen.partition.local.group,
         .tail = seen.partition.tail,
+        .left_files = partition->shown_files,
     };
+    if (partition->copy == ELAPSE__CLUSTER_HAS_NO_COPY ||
+        partition->copy == ELAPSE__CLUSTER_OPENS_COPY)
+        figures->role = "watching";
     if (figures->last_group < figures->local_group)
         figures->last_group = figures->local_group;
+    show_place(cluster, figures);
     if (partition->seen_out != NULL) {
         figures->is_stopped = true;
         figures->complaint = partition->seen_out;
@@ -167,6 +231,53 @@ static void show_router(void *context, struct elapse__loop_router *figures)
         .links_lost = seen.links_lost,
         .wrong_passwords = cluster->guesses.total,
     };
+}
+
+static bool show_nodes(void *context, uint32_t *count, bool *is_paused)
+{
+    struct elapse__cluster *cluster = context;
+
+    if (!cluster->nodes.errand.is_running)
+        return false;
+    elapse__lock(&cluster->nodes.errand.monitor.lock);
+    *count = (uint32_t)cluster->nodes.view.node_count;
+    *is_paused = cluster->nodes.view.is_paused;
+    elapse__unlock(&cluster->nodes.errand.monitor.lock);
+    return *count > 0;
+}
+
+/* Copies what a node has told of itself. Time has passed since the database told it. */
+static void copy_node(const struct elapse__cluster_nodes *nodes, uint32_t number,
+                      struct elapse__loop_node *shown)
+{
+    const struct elapse__balance_node *node = &nodes->view.nodes[number];
+    const uint64_t now_ms = elapse__runner_now_ms();
+
+    *shown = (struct elapse__loop_node){
+        .lives = node->lives,
+        .drains = node->drains,
+        .age_ms = node->age_ms + (now_ms > nodes->seen_ms ? now_ms - nodes->seen_ms : 0),
+        .ahead_ms = node->ahead_ms,
+        .owns = node->owns,
+    };
+    (void)snprintf(shown->name, sizeof shown->name, "%s", node->name);
+    (void)snprintf(shown->address, sizeof shown->address, "%s", node->address);
+    (void)snprintf(shown->version, sizeof shown->version, "%s", node->version);
+    (void)snprintf(shown->zone, sizeof shown->zone, "%s", node->zone);
+    ELAPSE__ASSERT_THAT(nodes->view.partition_count, <=, ELAPSE__LOOP_PARTITIONS_MAX);
+    memcpy(shown->ready, node->ready, nodes->view.partition_count * sizeof *node->ready);
+}
+
+static bool show_node(void *context, uint32_t number, struct elapse__loop_node *node)
+{
+    struct elapse__cluster *cluster = context;
+
+    elapse__lock(&cluster->nodes.errand.monitor.lock);
+    bool is_there = number < cluster->nodes.view.node_count;
+    if (is_there)
+        copy_node(&cluster->nodes, number, node);
+    elapse__unlock(&cluster->nodes.errand.monitor.lock);
+    return is_there;
 }
 
 static bool with_core(void *context, uint32_t number,
@@ -199,6 +310,8 @@ void elapse__cluster_show(struct elapse__cluster *cluster)
         .partitions = cluster->queue.partitions,
         .partition = show_partition,
         .router = show_router,
+        .nodes = show_nodes,
+        .node_at = show_node,
         .with_core = with_core,
         .wrong_password = wrong_password,
     };

@@ -84,8 +84,8 @@ void elapse__front_receive(struct elapse__cluster *cluster)
 /* ---- sending ---- */
 
 /* Called when a client has turned out to be another node that asks for a core of this node. Moves
- * the connection from the router to that core. If there is no such core any more, closes the
- * connection. */
+ * the connection from the router to that core. If there is no such core any more, or if its
+ * partition moves to another node, closes the connection. */
 static void give(struct elapse__cluster *cluster, struct elapse__peer *peer,
                  const struct elapse__router_given *given)
 {
@@ -97,13 +97,13 @@ static void give(struct elapse__cluster *cluster, struct elapse__peer *peer,
     ELAPSE__ASSERT(peer->connection == NULL);
     elapse__router_client_closed(client_of(peer), elapse__runner_now_ms());
     peer->user = NULL;
-    if (core == NULL || core->is_broken || peer->has_ended) {
+    bool moves = cluster->partitions[given->partition].moving != ELAPSE__CLUSTER_STAYS;
+    if (core == NULL || core->is_broken || moves || peer->has_ended) {
         elapse__peer_free(peer);
         return;
     }
-    /* Push messages are written directly to the socket, without TLS. So only a connection without
-     * TLS may get them. Other nodes never use TLS. */
-    peer->is_link = !given->is_pipe && peer->tls == NULL;
+    peer->is_link = !given->is_pipe;
+    peer->is_for_client = given->is_pipe;
     elapse__peer_move(peer, &core->peers);
     elapse__loop_connect(core, peer, &facts);
 }

@@ -34,13 +34,20 @@ static void push_if_held(struct elapse__cluster_partition *partition, bool holds
 
 /* ---- callbacks of the runner: on its thread, while this node owns the partition ---- */
 
+/* Returns whether there may be rows, this node serves the partition (S5), and it is not about to
+ * hand the partition over. */
+static bool asks_rows(const struct elapse__cluster_partition *partition)
+{
+    return atomic_load(&partition->cluster->has_inbox) && !atomic_load(&partition->is_moving) &&
+           !atomic_load(&partition->is_beginning);
+}
+
 static bool on_ask(void *context, uint64_t now_ms, struct elapse__inbox_poll *poll)
 {
     struct elapse__cluster_partition *partition = partition_of(context);
 
     ELAPSE__ASSERT_NO_LOCK_HELD();
-    if (!atomic_load(&partition->cluster->has_inbox) ||
-        elapse__store_enter(partition->store) != ELAPSE_OK)
+    if (!asks_rows(partition) || elapse__store_enter(partition->store) != ELAPSE_OK)
         return false;
     bool asks = elapse__inbox_ask(partition->inbox, now_ms, poll);
     elapse__store_leave(partition->store);
@@ -74,6 +81,8 @@ static void on_told(void *context, uint64_t now_ms)
 {
     struct elapse__cluster_partition *partition = partition_of(context);
 
+    if (atomic_load(&partition->is_beginning))
+        return; /* the first poll comes when the partition is served */
     elapse__store_arrive(partition->store);
     elapse__inbox_told(partition->inbox, now_ms);
     elapse__store_depart(partition->store);
@@ -85,8 +94,7 @@ static uint64_t on_next_ms(void *context)
 
     /* A store that takes no commands runs no row. Then this function must not return a time in the
      * past, which would wake the thread again and again. */
-    if (!atomic_load(&partition->cluster->has_inbox) ||
-        elapse__store_enter(partition->store) != ELAPSE_OK)
+    if (!asks_rows(partition) || elapse__store_enter(partition->store) != ELAPSE_OK)
         return UINT64_MAX;
     uint64_t next_ms = elapse__inbox_next_ms(partition->inbox);
     elapse__store_leave(partition->store);

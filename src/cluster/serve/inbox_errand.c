@@ -50,6 +50,10 @@ static void ask(void *context, uint32_t number)
     question->is_answered = elapse__schema_read(cluster->hosts.texts[question->host],
                                                 elapse__cluster_options(cluster)->queue,
                                                 &cluster->queue, &question->why);
+    if (question->is_answered && !elapse__cluster_read_lists(cluster, question->host)) {
+        (void)snprintf(question->why.text, sizeof question->why.text, "there is no memory");
+        question->is_answered = false;
+    }
 }
 
 bool elapse__cluster_read_queue(struct elapse__cluster *cluster)
@@ -108,26 +112,25 @@ static enum found look(struct elapse__cluster *cluster, struct elapse__schema_wh
 static void note(struct elapse__cluster *cluster, enum found found,
                  const struct elapse__schema_why *why)
 {
-    struct elapse__cluster_notice notice = {.level = ELAPSE__LOGGER_NOTICE};
+    const enum elapse__logger_level level =
+        found == FOUND_CLOSED ? ELAPSE__LOGGER_WARNING : ELAPSE__LOGGER_NOTICE;
+    struct elapse__cluster_errand *errand = &cluster->inbox;
+    char text[sizeof errand->notice.text];
 
     ELAPSE__ASSERT_THAT(found, !=, FOUND_NOTHING);
     if (found == FOUND_CLOSED) {
-        notice.level = ELAPSE__LOGGER_WARNING;
-        (void)snprintf(notice.text, sizeof notice.text,
-                       "the queue could not be entered into the inbox: %s", why->text);
+        (void)snprintf(text, sizeof text, "the queue could not be entered into the inbox: %s",
+                       why->text);
     } else {
-        (void)snprintf(notice.text, sizeof notice.text, "%s",
+        (void)snprintf(text, sizeof text, "%s",
                        found == FOUND_INBOX ? "the database has an inbox: its rows become jobs"
                                             : "the database has no inbox");
     }
-    elapse__lock(&cluster->inbox.monitor.lock);
-    if (strcmp(notice.text, cluster->inbox_notice.text) != 0) {
-        cluster->has_inbox_notice = true;
-        cluster->inbox_notice = notice;
-    }
-    elapse__unlock(&cluster->inbox.monitor.lock);
-    atomic_store(&cluster->has_inbox, found != FOUND_NONE);
-    elapse__os_event_set(cluster->event);
+    atomic_store(&cluster->has_inbox, found != FOUND_NONE); /* the notice has partitions poll */
+    elapse__lock(&errand->monitor.lock);
+    if (strcmp(text, errand->notice.text) != 0)
+        elapse__cluster_errand_note(cluster, errand, level, text);
+    elapse__unlock(&errand->monitor.lock);
 }
 
 static uint64_t pause_ns(enum found found)
@@ -158,9 +161,7 @@ void *elapse__cluster_errand_inbox(void *argument)
             note(cluster, found, &why);
         uint64_t again_ns = elapse__os_monotonic_ns() + pause_ns(found);
         elapse__lock(&errand->monitor.lock);
-        while (!errand->stops && elapse__condition_wait_until(&errand->monitor.changed,
-                                                              &errand->monitor.lock, again_ns))
-            ;
+        elapse__cluster_errand_rest(errand, again_ns);
     }
     elapse__cluster_errand_end(errand);
     elapse__unlock(&errand->monitor.lock);
@@ -169,19 +170,8 @@ void *elapse__cluster_errand_inbox(void *argument)
 
 void elapse__cluster_errand_inbox_look(struct elapse__cluster *cluster)
 {
-    struct elapse__cluster_notice notice;
-
-    if (!cluster->inbox.is_running)
+    if (!cluster->inbox.is_running || !elapse__cluster_errand_log(cluster, &cluster->inbox))
         return;
-    elapse__lock(&cluster->inbox.monitor.lock);
-    bool has_notice = cluster->has_inbox_notice;
-    notice = cluster->inbox_notice;
-    cluster->has_inbox_notice = false;
-    elapse__unlock(&cluster->inbox.monitor.lock);
-    if (!has_notice)
-        return;
-    elapse__logger(elapse__cluster_logger(cluster), notice.level, ELAPSE__EVENT_CLUSTER, "%s",
-                   notice.text);
     for (uint32_t i = 0; i < cluster->partition_count; i++)
         if (cluster->partitions[i].runner != NULL)
             elapse__runner_wake(cluster->partitions[i].runner);

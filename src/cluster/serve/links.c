@@ -5,6 +5,7 @@
  * The core is the pure state machine of a partition (src/server/core). To the core, a link looks
  * like a peer whose bytes are in memory: struct elapse__loop_pipe.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +59,9 @@ static void close_link(struct elapse__cluster_link *own)
 {
     if (own->dirty.next != NULL)
         (void)elapse__ring_remove(&own->dirty);
-    if (own->error != 0)
+    if (own->distrust != NULL)
+        elapse__router_link_failed(own->link, elapse__runner_now_ms(), own->distrust);
+    else if (own->error != 0)
         elapse__router_link_failed(own->link, elapse__runner_now_ms(),
                                    elapse__os_error_text(own->error));
     else
@@ -135,6 +138,7 @@ static bool open_here(struct elapse__cluster_partition *partition, struct elapse
         return false;
     }
     bool is_for_one_client = elapse__router_link_is_pipe(link);
+    peer->is_for_client = is_for_one_client;
     const struct elapse__connection_facts facts = {.may_use_beanstalkd = true,
                                                    .speaks_resp3 = !is_for_one_client,
                                                    .source =
@@ -152,11 +156,12 @@ static bool open_here(struct elapse__cluster_partition *partition, struct elapse
     return true;
 }
 
-/* Begins to connect to the owner of a partition. If that is not possible now, returns false and
- * stores the reason in words. The reason is NULL while the name of the owner's host is looked
- * up. */
+/* Begins to connect to the owner of a partition, and stores whose certificate it has. If that is
+ * not possible now, returns false and stores the reason in words. The reason is NULL while the name
+ * of the owner's host is looked up. */
 static bool connect_to(struct elapse__cluster_partition *partition,
-                       const struct elapse__router_link *link, int *socket, const char **why)
+                       const struct elapse__router_link *link, int *socket,
+                       char host[ELAPSE__LOOP_HOST_BYTES], const char **why)
 {
     const struct elapse__peers *front = &partition->cluster->service.loop.peers;
     struct elapse__os_address address;
@@ -168,7 +173,7 @@ static bool connect_to(struct elapse__cluster_partition *partition,
         *why = "there are too many connections";
         return false;
     }
-    if (!elapse__addresses_find(partition, &address, why))
+    if (!elapse__addresses_find(partition, &address, host, why))
         return false;
     int error = elapse__os_connect_to(&address, socket);
     if (error == 0)
@@ -181,9 +186,10 @@ static bool connect_to(struct elapse__cluster_partition *partition,
 static bool open_there(struct elapse__cluster *cluster, struct elapse__cluster_partition *partition,
                        struct elapse__router_link *link, const char **why)
 {
+    char host[ELAPSE__LOOP_HOST_BYTES];
     int socket;
 
-    if (!connect_to(partition, link, &socket, why))
+    if (!connect_to(partition, link, &socket, host, why))
         return false;
     *why = "out of memory";
     struct elapse__peer *peer = elapse__peer_new(&cluster->links, socket, false, NULL);
@@ -195,6 +201,7 @@ static bool open_there(struct elapse__cluster *cluster, struct elapse__cluster_p
         return false;
     }
     own->peer = peer;
+    memcpy(own->host, host, sizeof own->host);
     peer->user = own;
     peer->is_connecting = true;
     peer->is_blocked = true; /* blocked until the other node accepts or refuses */
@@ -223,6 +230,55 @@ void elapse__links_open(struct elapse__cluster *cluster)
 
 /* ---- to other nodes ---- */
 
+/* Gives up a link to a node that was reached, and cannot be spoken to. */
+static void give_up(struct elapse__peer *peer, int error)
+{
+    struct elapse__cluster_link *own = peer->user;
+
+    own->error = error;
+    if (peer->tls != NULL)
+        own->distrust = elapse__tls_distrust(peer->tls);
+    if (own->distrust == NULL && error == EPROTO)
+        own->distrust = "it does not speak TLS as this node does";
+    elapse__addresses_failed(own->partition);
+    elapse__peer_enter(peer, ELAPSE__PEER_ENDING);
+}
+
+/* Goes on with the handshake of TLS. Afterwards the link is open. The router gives the link up if
+ * that takes too long, as it does with every link that is being opened. */
+static void shake(struct elapse__peer *peer)
+{
+    struct elapse__cluster_link *own = peer->user;
+
+    ELAPSE__ASSERT(own->is_shaking && peer->tls != NULL && !peer->is_connecting);
+    int error = elapse__tls_shake(peer->tls);
+    peer->is_blocked = error == EAGAIN && elapse__tls_wants_to_write(peer->tls);
+    if (error == EAGAIN)
+        return;
+    own->is_shaking = false;
+    if (error != 0) {
+        give_up(peer, error);
+        return;
+    }
+    ELAPSE__ASSERT(elapse__tls_distrust(peer->tls) == NULL);
+    elapse__router_link_opened(own->link, elapse__runner_now_ms(), false);
+}
+
+static void begin_to_shake(struct elapse__peer *peer)
+{
+    struct elapse__cluster_link *own = peer->user;
+    struct elapse__tls_keys *trust = own->partition->cluster->service.loop.trust;
+
+    ELAPSE__ASSERT(trust != NULL && peer->tls == NULL);
+    peer->tls = elapse__tls_connect(trust, peer->socket, own->host);
+    if (peer->tls == NULL) {
+        give_up(peer, ENOMEM);
+        return;
+    }
+    own->is_shaking = true;
+    shake(peer);
+}
+
 static void receive(struct elapse__cluster *cluster, struct elapse__peer *peer)
 {
     struct elapse__cluster_link *own = peer->user;
@@ -245,9 +301,16 @@ void elapse__links_receive(struct elapse__cluster *cluster)
         elapse__ring_take_all(&ready, &cluster->links.rings[ELAPSE__PEER_READY]);
     while (!elapse__ring_empty(&ready)) {
         struct elapse__peer *peer = elapse__peer_first(&ready);
+        const struct elapse__cluster_link *own = peer->user;
         elapse__peer_leave(peer, ELAPSE__PEER_READY);
-        if (!peer->has_ended)
+        if (peer->has_ended || peer->places[ELAPSE__PEER_ENDING].is_in)
+            continue;
+        if (!own->is_shaking) {
             receive(cluster, peer);
+            continue;
+        }
+        shake(peer);
+        elapse__peer_enter(peer, ELAPSE__PEER_ATTENDED);
     }
 }
 
@@ -258,12 +321,28 @@ static void connected(struct elapse__peer *peer)
 
     peer->is_connecting = false;
     own->error = elapse__os_connect_error(peer->socket);
-    if (own->error == 0) {
+    if (own->error != 0)
+        give_up(peer, own->error);
+    else if (own->host[0] != '\0')
+        begin_to_shake(peer);
+    else
         elapse__router_link_opened(own->link, elapse__runner_now_ms(), false);
-        return;
-    }
-    elapse__addresses_failed(own->partition);
-    elapse__peer_enter(peer, ELAPSE__PEER_ENDING);
+}
+
+/* Sends as much of the router's output for a link as the socket takes. */
+static void send_output(struct elapse__peer *peer)
+{
+    const struct elapse__cluster_link *own = peer->user;
+
+    do {
+        if (peer->sent_bytes > 0)
+            elapse__router_link_sent(own->link, elapse__runner_now_ms(), peer->sent_bytes);
+        peer->sent_bytes = 0;
+        peer->output_bytes = elapse__router_link_output(own->link, &peer->output);
+        if (peer->output_bytes > 0 && !peer->is_blocked && !peer->has_ended)
+            elapse__peer_send(peer);
+    } while (peer->sent_bytes > 0);
+    peer->output = NULL;
 }
 
 static void attend_there(struct elapse__peer *peer)
@@ -275,16 +354,12 @@ static void attend_there(struct elapse__peer *peer)
         connected(peer);
     if (elapse__router_link_wants_end(own->link))
         elapse__peer_enter(peer, ELAPSE__PEER_ENDING);
-    do {
-        if (peer->sent_bytes > 0)
-            elapse__router_link_sent(own->link, elapse__runner_now_ms(), peer->sent_bytes);
-        peer->sent_bytes = 0;
-        peer->output_bytes = elapse__router_link_output(own->link, &peer->output);
-        if (peer->output_bytes > 0 && !peer->is_blocked && !peer->has_ended)
-            elapse__peer_send(peer);
-    } while (peer->sent_bytes > 0);
-    peer->output = NULL;
-    peer->room = peer->is_connecting ? 0 : elapse__router_link_room(own->link);
+    if (!own->is_shaking)
+        send_output(peer);
+    if (peer->is_connecting)
+        peer->room = 0;
+    else
+        peer->room = own->is_shaking ? 1 : elapse__router_link_room(own->link);
     elapse__peer_watch(peer);
 }
 
@@ -328,7 +403,8 @@ static void attend_here(struct elapse__cluster_link *own)
     elapse__peer_enter(own->pipe.peer, ELAPSE__PEER_ATTENDED);
     own->pipe.has_commands = elapse__router_link_command(own->link, &count) != NULL;
     elapse__peer_watch(own->pipe.peer);
-    if (elapse__router_link_output(own->link, &bytes) > 0 && own->dirty.next == NULL)
+    if (elapse__router_link_output(own->link, &bytes) > 0 && own->dirty.next == NULL &&
+        !own->pipe.peer->has_ended)
         elapse__ring_append(&own->partition->dirty, &own->dirty);
 }
 
@@ -365,7 +441,7 @@ static void offer(struct elapse__cluster_link *own)
 }
 
 /* Tells the router what the core has received, and ends the offer. Returns whether the router still
- * has bytes for the core. The caller offers those in the next turn. */
+ * has bytes that the core may take. The caller offers those in the next turn. */
 static bool take_back(struct elapse__cluster_link *own)
 {
     const uint8_t *bytes;
@@ -373,7 +449,7 @@ static bool take_back(struct elapse__cluster_link *own)
     note_taken(own);
     own->given = own->pipe.input_bytes = 0;
     own->pipe.input = NULL;
-    return elapse__router_link_output(own->link, &bytes) > 0;
+    return !own->pipe.peer->has_ended && elapse__router_link_output(own->link, &bytes) > 0;
 }
 
 /* ---- from other nodes to cores of this node ---- */
@@ -395,6 +471,22 @@ static void look_for_boundary(struct elapse__loop *loop, void *argument)
         elapse__connection_output(boundary->peer->connection, &bytes) == boundary->peer->sent_bytes;
 }
 
+/* Sends a push message. A session of TLS that has only a part of a message must send the rest
+ * before anything else. So a message is given to a session only if its socket has room for all of
+ * it. Returns EAGAIN if nothing was sent. */
+static int send_message(struct elapse__peer *peer, const char *message, size_t size, size_t *sent)
+{
+    struct elapse__os_watch watch = {.file = peer->socket, .for_room = true};
+
+    if (peer->tls == NULL)
+        return elapse__os_send(peer->socket, message, size, sent);
+    (void)elapse__os_wait(&watch, 1, 0);
+    if (!watch.ready)
+        return EAGAIN;
+    int error = elapse__tls_send(peer->tls, message, size, sent);
+    return error == EAGAIN ? EPIPE : error;
+}
+
 /* Sends a push message between two replies. Returns false if that is not possible now, because a
  * reply was sent only in part, or because the socket takes nothing. */
 static bool push(struct elapse__loop *core, struct elapse__peer *peer, const char *message)
@@ -406,8 +498,8 @@ static bool push(struct elapse__loop *core, struct elapse__peer *peer, const cha
     elapse__loop_with_core(core, look_for_boundary, &boundary);
     if (!boundary.is_there || peer->is_blocked || peer->has_ended)
         return false;
-    int error = elapse__os_send(peer->socket, message, size, &sent);
-    if (error == 0 && sent != size)
+    int error = send_message(peer, message, size, &sent);
+    if ((error == 0 && sent != size) || (error == EPIPE && peer->tls != NULL))
         elapse__peer_enter(peer, ELAPSE__PEER_ENDING);
     return error == 0;
 }
@@ -424,16 +516,37 @@ void elapse__links_push_ready(struct elapse__cluster_partition *partition)
     }
 }
 
-bool elapse__links_push_leaving(struct elapse__cluster_partition *partition)
+static void look_if_quiet(struct elapse__loop *core, void *argument)
+{
+    *(bool *)argument = elapse__server_is_quiet(core->server);
+}
+
+bool elapse__links_leave(struct elapse__cluster_partition *partition)
+{
+    struct elapse__ring_node *ring = &partition->core->peers.rings[ELAPSE__PEER_ALL];
+    bool is_quiet = false;
+
+    for (struct elapse__ring_node *i = ring->next; i != ring; i = i->next) {
+        struct elapse__peer *peer = elapse__peer_at(i);
+        if (peer->is_for_client)
+            elapse__loop_end_input(partition->core, peer);
+        else if (peer->is_link && push(partition->core, peer, ">1\r\n+leaving\r\n"))
+            peer->is_link = false;
+    }
+    if (elapse__ring_empty(ring))
+        elapse__loop_with_core(partition->core, look_if_quiet, &is_quiet);
+    return is_quiet;
+}
+
+void elapse__links_cut_clients(struct elapse__cluster_partition *partition)
 {
     struct elapse__ring_node *ring = &partition->core->peers.rings[ELAPSE__PEER_ALL];
 
     for (struct elapse__ring_node *i = ring->next; i != ring; i = i->next) {
         struct elapse__peer *peer = elapse__peer_at(i);
-        if (peer->is_link && push(partition->core, peer, ">1\r\n+leaving\r\n"))
-            peer->is_link = false;
+        if (peer->is_for_client)
+            elapse__peer_enter(peer, ELAPSE__PEER_ENDING);
     }
-    return !elapse__ring_empty(ring);
 }
 
 /* ---- a turn ---- */

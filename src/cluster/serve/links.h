@@ -34,9 +34,15 @@ bool elapse__links_send(struct elapse__cluster *cluster);
 /* Tells the other nodes that jobs of this partition have become ready. */
 void elapse__links_push_ready(struct elapse__cluster_partition *partition);
 
-/* Tells each other node once that this node is about to hand over. Returns whether another node, or
- * the router of this node, still has a connection to the core. */
-bool elapse__links_push_leaving(struct elapse__cluster_partition *partition);
+/* Asks all who have a connection to the core to leave it: tells each other node once that this node
+ * is about to hand over, and takes no further bytes of clients that do not speak RESP. The core
+ * answers the commands that it has. Returns whether all have left, and nothing of them is left to
+ * undo. Call this again until it returns true. */
+bool elapse__links_leave(struct elapse__cluster_partition *partition);
+
+/* Ends the connections of clients that do not speak RESP, even if they have not read all of their
+ * answers. */
+void elapse__links_cut_clients(struct elapse__cluster_partition *partition);
 
 /* Gives the core a turn, in which it gets the bytes of the links in this process. Returns whether
  * there is more to do. */

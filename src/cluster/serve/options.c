@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "../../base/assert.h"
+#include "../../base/utf8.h"
+#include "../ownership/balance.h"
 #include "../postgres/names.h"
 #include "base.h"
 
@@ -40,16 +42,21 @@ bool elapse__cluster_check_options(struct elapse__cluster *cluster)
         return refuse(
             cluster, "--node-password",
             "without --auth or --users nobody needs a password, and nodes do not, either");
+    if (options->zone != NULL &&
+        (options->zone[0] == '\0' || strlen(options->zone) >= ELAPSE__BALANCE_ZONE_BYTES))
+        return refuse(cluster, "--zone", "a zone has 1 to 31 bytes");
+    if (options->zone != NULL && !elapse__utf8_is(options->zone, strlen(options->zone)))
+        return refuse(cluster, "--zone", "a zone is text in UTF-8");
     if (options->idle_ns > 0)
         return refuse(cluster, "--idle", "a node of a cluster does not have it");
     return true;
 }
 
-/* Returns whether other nodes can use this listener. It must be a TCP address without TLS, and
- * neither HTTP nor a wildcard. */
-static bool is_reachable(const struct elapse__listener *listener, const char *text)
+/* Returns whether other nodes can use this listener. It must be a TCP address, and neither HTTP nor
+ * a wildcard. */
+static bool is_reachable(const struct elapse__listener *listener, bool tls, const char *text)
 {
-    return !listener->is_http && !listener->tls &&
+    return !listener->is_http && listener->tls == tls &&
            !elapse__os_address_is_path(&listener->address) && strncmp(text, "0.0.0.0:", 8) != 0 &&
            strncmp(text, "[::]:", 5) != 0;
 }
@@ -59,10 +66,15 @@ static bool begins_with(const char *text, const char *begin)
     return strncmp(text, begin, strlen(begin)) == 0;
 }
 
+static const char *without_tls(const char *address)
+{
+    return begins_with(address, "tls:") ? address + strlen("tls:") : address;
+}
+
 /* Warns if other machines cannot reach the address, or if passwords travel in plain text. */
 static void warn(struct elapse__cluster *cluster)
 {
-    const char *address = cluster->address;
+    const char *address = without_tls(cluster->address);
 
     if (begins_with(address, "127.") || begins_with(address, "[::1]:") ||
         begins_with(address, "localhost:"))
@@ -71,6 +83,8 @@ static void warn(struct elapse__cluster *cluster)
                        "no other machine can reach this node at %s: if there are nodes on others, "
                        "give --advertise",
                        address);
+    if (address != cluster->address)
+        return;
     if (cluster->service.loop.tokens.count > 0 || cluster->service.loop.node_tokens.count > 0)
         elapse__logger(
             elapse__cluster_logger(cluster), ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_CLUSTER,
@@ -79,35 +93,70 @@ static void warn(struct elapse__cluster *cluster)
             cluster->service.loop.node_tokens.count > 0 ? " of --node-password" : "");
 }
 
+static bool take_given(struct elapse__cluster *cluster, const char *given)
+{
+    struct elapse__loop_listen where;
+    const char *fault = elapse__loop_parse_listen(given, NULL, &where);
+
+    if (fault != NULL || where.is_path || where.host[0] == '\0')
+        return refuse(cluster, "--advertise",
+                      fault != NULL ? fault : "it is not HOST:PORT, or tls:HOST:PORT");
+    if (where.tls && cluster->service.loop.trust == NULL)
+        return refuse(cluster, "--advertise", "an address with tls: needs --node-ca");
+    if (strlen(given) >= sizeof cluster->address)
+        return refuse(cluster, "--advertise", "it is too long");
+    (void)snprintf(cluster->address, sizeof cluster->address, "%s", given);
+    return true;
+}
+
+/* Takes the first address that this node listens at, with or without TLS, and that other nodes can
+ * use. Passes over loopback unless `may_be_local`. */
+static void take_first(struct elapse__cluster *cluster, bool tls, bool may_be_local)
+{
+    const struct elapse__loop *front = &cluster->service.loop;
+
+    for (size_t i = 0; i < front->listener_count && cluster->address[0] == '\0'; i++) {
+        struct elapse__os_address_text text =
+            elapse__os_address_text(&front->listeners[i]->address);
+        if (is_reachable(front->listeners[i], tls, text.text) &&
+            (may_be_local || !elapse__os_address_is_local(&front->listeners[i]->address)))
+            (void)snprintf(cluster->address, sizeof cluster->address, "%s%s", tls ? "tls:" : "",
+                           text.text);
+    }
+}
+
+/* Without TLS between nodes, takes the first address. With it, an address without TLS still comes
+ * first, because a node that is changed to TLS has both for a while. But loopback without TLS is
+ * for programs of this machine, and comes last. */
+static void take_any(struct elapse__cluster *cluster)
+{
+    if (cluster->service.loop.trust == NULL) {
+        take_first(cluster, false, true);
+        return;
+    }
+    take_first(cluster, false, false);
+    take_first(cluster, true, true);
+    take_first(cluster, false, true);
+}
+
 bool elapse__cluster_choose_address(struct elapse__cluster *cluster)
 {
     const struct elapse__loop *front = &cluster->service.loop;
     const char *given = front->options->advertise;
-    struct elapse__loop_listen where;
 
     ELAPSE__ASSERT_THAT(front->listener_count, >, 0);
     ELAPSE__ASSERT_THAT(cluster->address[0], ==, '\0');
-    if (given != NULL) {
-        const char *fault = elapse__loop_parse_listen(given, NULL, &where);
-        if (fault != NULL || where.tls || where.is_path || where.host[0] == '\0')
-            return refuse(cluster, "--advertise",
-                          fault != NULL ? fault : "it is not HOST:PORT without tls:");
-        if (strlen(given) >= sizeof cluster->address)
-            return refuse(cluster, "--advertise", "it is too long");
-        (void)snprintf(cluster->address, sizeof cluster->address, "%s", given);
-    }
-    for (size_t i = 0; i < front->listener_count && cluster->address[0] == '\0'; i++) {
-        struct elapse__os_address_text text =
-            elapse__os_address_text(&front->listeners[i]->address);
-        if (is_reachable(front->listeners[i], text.text))
-            (void)snprintf(cluster->address, sizeof cluster->address, "%s", text.text);
-    }
+    if (given != NULL && !take_given(cluster, given))
+        return false;
+    if (given == NULL)
+        take_any(cluster);
     if (cluster->address[0] == '\0')
         return refuse(cluster, "--advertise",
-                      "it is needed: this node listens at no TCP address, without tls:, that other "
-                      "nodes can use");
+                      "it is needed: this node listens at no TCP address that other nodes can use; "
+                      "one with tls: needs --node-ca");
     (void)snprintf(cluster->name, sizeof cluster->name, "%.40s",
-                   front->options->node != NULL ? front->options->node : cluster->address);
+                   front->options->node != NULL ? front->options->node
+                                                : without_tls(cluster->address));
     warn(cluster);
     return true;
 }

@@ -16,6 +16,7 @@
 enum {
     CLOCK_BEHIND_MS = 1000,
     WAITS_A_LINE = 600, /* one line in the log for so many pauses of AGAIN_NS, a minute */
+    NO_ROOM_LEASES = 4, /* how long a node without room leaves the partition to other nodes */
 };
 
 static struct elapse__cluster_partition *partition_of(void *context)
@@ -103,6 +104,11 @@ void elapse__cluster_partition_trim(void *context, uint64_t tail)
     atomic_store(&partition->tail, tail);
 }
 
+static bool lacks_room(enum elapse_error error)
+{
+    return error == ELAPSE_ERROR_DISK_FULL || error == ELAPSE_ERROR_MEMORY;
+}
+
 /* Called after each attempt at a step of the store. If the disk or the memory had no room, waits a
  * moment and returns true. Then the caller tries again. */
 static bool waits_for_room(struct elapse__cluster_partition *partition, enum elapse_error error)
@@ -111,7 +117,7 @@ static bool waits_for_room(struct elapse__cluster_partition *partition, enum ela
 
     if (error == ELAPSE_OK)
         partition->waits = 0;
-    if ((error != ELAPSE_ERROR_DISK_FULL && error != ELAPSE_ERROR_MEMORY) || is_stopping(partition))
+    if (!lacks_room(error) || is_stopping(partition))
         return false;
     if (partition->waits++ % WAITS_A_LINE == 0)
         elapse__cluster_partition_say(partition, ELAPSE__LOGGER_ERROR,
@@ -200,10 +206,92 @@ static void compare_clocks(struct elapse__cluster_partition *partition)
                                       partition->number, place.wall_ms - now_ms);
 }
 
+/* Hands the partition over, because there is no room for its service. Other nodes would never take
+ * it over, because this node beats. `fenced` comes next. */
+static void leave_for_room(struct elapse__cluster_partition *partition)
+{
+    const uint64_t limit_ms = (uint64_t)NO_ROOM_LEASES * partition->cluster->queue.lease_ms;
+
+    elapse__cluster_partition_say(partition, ELAPSE__LOGGER_ERROR,
+                                  "partition %" PRIu32 " is left to other nodes: %s has had no "
+                                  "room for its service for a lease",
+                                  partition->number, partition->directory);
+    atomic_store(&partition->no_room_until_ms, elapse__runner_now_ms() + limit_ms);
+    /* The loop tells the runner the same later (elapse__cluster_moves_look). */
+    elapse__runner_expect(partition->runner, ELAPSE__NEXT_OWNER_THERE);
+    elapse__runner_move(partition->runner);
+}
+
+/* Brings the store into service, which passes over every job. Tries for a lease if there is no
+ * room. */
+static void begin_to_serve(struct elapse__cluster_partition *partition)
+{
+    uint64_t begun_ms = elapse__runner_now_ms();
+    uint64_t lease_ms = partition->cluster->queue.lease_ms;
+    enum elapse_error error = ELAPSE_OK;
+
+    do {
+        error = elapse__store_own(partition->store);
+    } while (!atomic_load(&partition->ends_beginning) &&
+             elapse__runner_now_ms() - begun_ms < lease_ms && waits_for_room(partition, error));
+    if (lacks_room(error) && !is_stopping(partition) && !atomic_load(&partition->ends_beginning)) {
+        leave_for_room(partition); /* the partition is still beginning, and ends so (S5) */
+        return;
+    }
+    atomic_store(&partition->is_beginning, false);
+    if (error != ELAPSE_OK) {
+        if (!atomic_load(&partition->ends_beginning))
+            give_up(partition, "the life of an owner cannot begin", error);
+        return;
+    }
+    elapse__store_time_was_set(partition->store); /* the time may have been set meanwhile */
+    uint64_t took_ms = elapse__runner_now_ms() - begun_ms;
+    if (took_ms > partition->cluster->queue.lease_ms / 4)
+        elapse__cluster_partition_say(partition, ELAPSE__LOGGER_NOTICE,
+                                      "partition %" PRIu32 ": it took %" PRIu64
+                                      " ms to bring its jobs into service",
+                                      partition->number, took_ms);
+    elapse__lock(&partition->monitor.lock);
+    partition->is_owned = true;
+    elapse__unlock(&partition->monitor.lock);
+    elapse__cluster_partition_wake_loop(partition);
+    elapse__runner_wake(partition->runner); /* rows of the inbox can be asked for */
+}
+
+static void *begin_main(void *context)
+{
+    elapse__os_thread_name("elapse-begin");
+    begin_to_serve(partition_of(context));
+    return NULL;
+}
+
+/* Starts the thread that brings the store into service (S5). If the system refuses a thread, this
+ * thread does the work. */
+static void start_to_serve(struct elapse__cluster_partition *partition)
+{
+    ELAPSE__ASSERT(!partition->has_beginner);
+    atomic_store(&partition->ends_beginning, false);
+    atomic_store(&partition->is_beginning, true);
+    partition->has_beginner =
+        elapse__os->thread_start(&partition->beginner, 0, begin_main, partition) == 0;
+    if (!partition->has_beginner)
+        begin_to_serve(partition);
+}
+
+void elapse__cluster_partition_end_beginning(struct elapse__cluster_partition *partition)
+{
+    ELAPSE__ASSERT_NO_LOCK_HELD();
+    if (partition->has_beginner) {
+        atomic_store(&partition->ends_beginning, true);
+        elapse__os_thread_join(&partition->beginner);
+        partition->has_beginner = false;
+    }
+    atomic_store(&partition->is_beginning, false); /* it may have ended without room */
+}
+
 static void on_own(void *context, uint64_t epoch)
 {
     struct elapse__cluster_partition *partition = partition_of(context);
-    enum elapse_error error = ELAPSE_OK;
 
     ELAPSE__ASSERT_THAT(epoch, >, atomic_load(&partition->epoch));
     ELAPSE__ASSERT(!partition->has_owned); /* S3 */
@@ -213,17 +301,10 @@ static void on_own(void *context, uint64_t epoch)
     atomic_store(&partition->epoch, epoch); /* the first group may come before `own` returns */
     atomic_store(&partition->tail, 0);
     elapse__cluster_partition_own_inbox(partition);
-    do {
-        error = elapse__store_own(partition->store);
-    } while (waits_for_room(partition, error));
-    if (error != ELAPSE_OK) {
-        give_up(partition, "the life of an owner cannot begin", error);
-        return;
-    }
     elapse__lock(&partition->monitor.lock);
-    partition->has_owned = partition->is_owned = true;
+    partition->has_owned = true;
     elapse__unlock(&partition->monitor.lock);
-    elapse__cluster_partition_wake_loop(partition);
+    start_to_serve(partition);
 }
 
 static void on_confirmed(void *context, uint64_t group)
@@ -298,6 +379,7 @@ static void on_fenced(void *context, const struct elapse__partition_group *group
 
     ELAPSE__ASSERT_THAT(elapse__runner_answer_until_ms(partition->runner), ==, 0); /* S1 */
     (void)group; /* the store puts the group aside by itself */
+    elapse__cluster_partition_end_beginning(partition);
     if (elapse__store_fenced(partition->store, atomic_load(&partition->epoch)) != ELAPSE_OK)
         elapse__cluster_partition_say(partition, ELAPSE__LOGGER_ERROR,
                                       "partition %" PRIu32
@@ -346,6 +428,7 @@ static void on_stopped(void *context, enum elapse__partition_stop stop)
 
     ELAPSE__ASSERT_THAT(stop, !=, ELAPSE__STOP_NONE);
     ELAPSE__ASSERT_THAT(elapse__runner_answer_until_ms(partition->runner), ==, 0); /* S1 */
+    elapse__cluster_partition_end_beginning(partition);
     (void)elapse__store_fenced(partition->store, atomic_load(&partition->epoch));
     elapse__cluster_partition_disown_inbox(partition);
     wait_for_release(partition);
@@ -407,18 +490,32 @@ static void on_ended(void *context)
 
 /* Passes on the cluster's time (R12 of src/cluster/ownership/partition.h). Reads `store` without
  * the lock, because only this thread replaces the store. */
-static void on_time_set(void *context, int64_t offset_ms)
+static void on_time_set(void *context, const struct elapse__clock_time *time)
 {
     struct elapse__cluster_partition *partition = partition_of(context);
+    struct elapse__cluster_nodes *nodes = &partition->cluster->nodes;
 
-    elapse__store_set_time(offset_ms);
-    if (partition->store != NULL)
+    elapse__lock(&nodes->errand.monitor.lock);
+    bool is_taken = !time->is_borrowed || !nodes->time.is_known || nodes->time.is_borrowed;
+    if (is_taken) {
+        nodes->time = *time;
+        elapse__store_set_time(time->offset_ms); /* that of all partitions */
+    }
+    elapse__unlock(&nodes->errand.monitor.lock);
+    if (!is_taken)
+        return;
+    if (partition->store != NULL && !atomic_load(&partition->is_beginning)) /* S5 */
         elapse__store_time_was_set(partition->store);
 }
 
 static void on_changed(void *context)
 {
     elapse__cluster_partition_wake_loop(partition_of(context));
+}
+
+static void on_witnessed(void *context, const struct elapse__partition_witness *witness)
+{
+    elapse__cluster_note_witness(partition_of(context), witness);
 }
 
 struct elapse__partition_owner
@@ -429,4 +526,4 @@ elapse__cluster_partition_owner(struct elapse__cluster_partition *partition)
 }
 
 const struct elapse__runner_calls elapse__cluster_partition_calls = {
-    on_remember, on_releasing, on_ended, on_time_set, on_changed};
+    on_remember, on_releasing, on_ended, on_time_set, on_changed, on_witnessed};

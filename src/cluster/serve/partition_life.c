@@ -76,11 +76,18 @@ static bool belongs_here(struct elapse__cluster_partition *partition)
     return false;
 }
 
-void elapse__cluster_partition_open(void *context, uint32_t number)
+/* The files are going to change, so that they have to be compared with the log again. */
+static bool forget_left(struct elapse__cluster_partition *partition)
 {
-    struct elapse__cluster *cluster = context;
+    int error = elapse__store_forget_left(&elapse__files_linux, partition->directory);
+
+    partition->is_left = false;
+    return error == 0 || refuse(partition, "the file left", error);
+}
+
+bool elapse__cluster_partition_make(struct elapse__cluster *cluster, uint32_t number)
+{
     struct elapse__cluster_partition *partition = &cluster->partitions[number];
-    struct elapse_queue_fault fault;
 
     ELAPSE__ASSERT_THAT(number, <, cluster->queue.partitions);
     *partition = (struct elapse__cluster_partition){.cluster = cluster, .number = number};
@@ -92,8 +99,18 @@ void elapse__cluster_partition_open(void *context, uint32_t number)
         .submit = elapse__cluster_partition_submit,
         .trim = elapse__cluster_partition_trim,
     };
-    if (!elapse__cluster_monitor_open(&partition->monitor) || !make_directories(partition) ||
-        !elapse__cluster_partition_make_inbox(partition) || !belongs_here(partition))
+    return elapse__cluster_monitor_open(&partition->monitor) && make_directories(partition) &&
+           elapse__cluster_partition_make_inbox(partition);
+}
+
+void elapse__cluster_partition_open(void *context, uint32_t number)
+{
+    struct elapse__cluster *cluster = context;
+    struct elapse__cluster_partition *partition = &cluster->partitions[number];
+    struct elapse_queue_fault fault;
+
+    ELAPSE__ASSERT(partition->inbox != NULL && partition->store == NULL);
+    if (!belongs_here(partition) || !forget_left(partition))
         return;
     enum elapse_error error = elapse__cluster_partition_open_store(partition, &fault);
     /* Options that are wrong are no fault of the files, and the other partitions have them, too. */
@@ -123,9 +140,18 @@ static int name_life(struct elapse__cluster_partition *partition)
     return error;
 }
 
+/* Returns the cluster's time as other partitions of this node know it. */
+static struct elapse__clock_time time_of(struct elapse__cluster *cluster)
+{
+    elapse__lock(&cluster->nodes.errand.monitor.lock);
+    const struct elapse__clock_time time = cluster->nodes.time;
+    elapse__unlock(&cluster->nodes.errand.monitor.lock);
+    return time;
+}
+
 bool elapse__cluster_partition_start(struct elapse__cluster_partition *partition)
 {
-    const struct elapse__cluster *cluster = partition->cluster;
+    struct elapse__cluster *cluster = partition->cluster;
     const struct elapse__loop_options *serve = elapse__cluster_options(cluster);
     struct elapse__store_memory memory;
     struct elapse__store_place place;
@@ -144,6 +170,7 @@ bool elapse__cluster_partition_start(struct elapse__cluster_partition *partition
     elapse__store_place(partition->store, &place);
     ELAPSE__ASSERT_THAT(place.local_group, <=, place.confirmed_group + 1);
     partition->gave_up = false;
+    partition->told_owner = ELAPSE__NEXT_OWNER_ANY;
     const struct elapse__runner_options options = {
         .partition =
             {
@@ -152,11 +179,14 @@ bool elapse__cluster_partition_start(struct elapse__cluster_partition *partition
                 .hosts = cluster->hosts.count,
                 .lease_ms = cluster->queue.lease_ms,
                 .single_copy = serve->single_copy,
+                .is_guest = partition->is_guest,
                 .genesis = partition->log.genesis,
                 .memory = {memory.system_identifier, memory.timeline, memory.epoch,
                            memory.seen_epoch},
                 .local = {place.local_group, place.local_hash},
                 .confirmed = {place.confirmed_group, place.confirmed_hash},
+                .witness = elapse__cluster_witness(partition),
+                .time = time_of(cluster),
             },
         .calls = elapse__cluster_partition_calls,
         .inbox = elapse__cluster_partition_inbox_calls,
@@ -181,6 +211,7 @@ void elapse__cluster_partition_end(struct elapse__cluster_partition *partition)
     while (!partition->has_ended || partition->is_opening)
         elapse__condition_wait(&partition->monitor.changed, &partition->monitor.lock);
     elapse__unlock(&partition->monitor.lock);
+    elapse__cluster_partition_end_beginning(partition);
     /* From now on no thread of the store submits groups to the runner. */
     if (partition->store != NULL && partition->has_owned)
         (void)elapse__store_fenced(partition->store, atomic_load(&partition->epoch));
@@ -197,6 +228,24 @@ void elapse__cluster_partition_close(void *context, uint32_t number)
     partition->is_durable =
         partition->store == NULL || elapse_queue_close(partition->store) == ELAPSE_OK;
     partition->store = NULL;
+}
+
+void elapse__cluster_partition_leave(struct elapse__cluster_partition *partition)
+{
+    const char *directory = partition->directory;
+    int error = EIO;
+
+    ELAPSE__ASSERT(partition->store == NULL && !partition->is_left);
+    if (partition->is_durable)
+        error = elapse__store_remember_left(&elapse__files_linux, directory, &partition->left);
+    if (error == 0)
+        error = elapse__store_recall_left(&elapse__files_linux, directory, &partition->left,
+                                          &partition->is_left);
+    if (error != 0)
+        elapse__cluster_partition_say(
+            partition, ELAPSE__LOGGER_WARNING,
+            "%s/left cannot be written: %s: the next start opens the files once more", directory,
+            elapse__os_error_text(error));
 }
 
 bool elapse__cluster_partition_free(struct elapse__cluster_partition *partition)

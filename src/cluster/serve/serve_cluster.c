@@ -18,8 +18,10 @@
 #include <elapse/version.h>
 
 #include "../../base/assert.h"
+#include "../../engine/store/remember.h"
 #include "../../server/http/http.h"
 #include "../../server/serve/listeners.h"
+#include "copies.h"
 #include "turn.h"
 
 #define NS_PER_MS UINT64_C(1000000)
@@ -30,12 +32,21 @@
 
 /* ---- start ---- */
 
+/* Opens the store of a partition of which this node is to have a copy. */
+static void open_wanted(void *context, uint32_t number)
+{
+    struct elapse__cluster *cluster = context;
+
+    if (cluster->partitions[number].copy == ELAPSE__CLUSTER_HAS_COPY)
+        elapse__cluster_partition_open(cluster, number);
+}
+
 static void open_all(void *context, uint32_t number)
 {
     struct elapse__cluster *cluster = context;
 
     (void)number;
-    elapse__cluster_each(cluster->partition_count, elapse__cluster_partition_open, cluster);
+    elapse__cluster_each(cluster->partition_count, open_wanted, cluster);
 }
 
 /* Called when the opening of the partition's store has ended. Returns whether the node can begin:
@@ -45,6 +56,8 @@ static bool look_at_store(struct elapse__cluster_partition *partition)
     bool is_out = partition->out != NULL;
 
     ELAPSE__ASSERT(!is_out || partition->store == NULL);
+    if (partition->copy == ELAPSE__CLUSTER_HAS_NO_COPY)
+        return true;
     partition->seen_out = partition->out;
     if (is_out)
         partition->figures.partition.role = ELAPSE__ROLE_STOPPED;
@@ -53,8 +66,25 @@ static bool look_at_store(struct elapse__cluster_partition *partition)
     return partition->store != NULL || is_out;
 }
 
-/* Opens the stores of all partitions. Returns false if the node cannot begin, or if no partition is
- * left. */
+/* Returns whether the partition has files of a copy that have to be compared with the log, or files
+ * that cannot be read. If an earlier life has compared them and left them, notes that. */
+static bool has_to_compare(struct elapse__cluster_partition *partition)
+{
+    struct elapse__store_memory memory;
+
+    if (elapse__store_recall(&elapse__files_linux, partition->directory, &memory) != 0)
+        return true;
+    if (memory.seen_epoch == 0)
+        return false;
+    int error = elapse__store_recall_left(&elapse__files_linux, partition->directory,
+                                          &partition->left, &partition->is_left);
+    return error != 0 || !partition->is_left;
+}
+
+/* Opens the stores of the partitions of which this node is to have a copy, or has files that no
+ * life has compared with the log since they changed. Such files may be the only ones that know of a
+ * group that the database has lost; so the node compares them before it leaves them alone
+ * (copies.c). Returns false if the node cannot begin, or if no partition is left. */
 static bool open_stores(struct elapse__cluster *cluster)
 {
     ELAPSE__ASSERT(cluster->partitions == NULL && cluster->partition_count == 0);
@@ -62,11 +92,22 @@ static bool open_stores(struct elapse__cluster *cluster)
     if (cluster->partitions == NULL)
         return false;
     cluster->partition_count = cluster->queue.partitions;
-    elapse__cluster_begin(cluster, open_all, cluster);
     bool can_begin = true, is_any_open = false;
     for (uint32_t i = 0; i < cluster->partition_count; i++) {
-        can_begin = look_at_store(&cluster->partitions[i]) && can_begin;
-        is_any_open = is_any_open || cluster->partitions[i].store != NULL;
+        can_begin = elapse__cluster_partition_make(cluster, i) && can_begin;
+        cluster->partitions[i].is_guest = !cluster->nodes.wants[i]; /* it reads the log first */
+        if (can_begin && !cluster->nodes.wants[i] && !has_to_compare(&cluster->partitions[i]))
+            cluster->partitions[i].copy = ELAPSE__CLUSTER_HAS_NO_COPY;
+    }
+    if (can_begin) {
+        elapse__cluster_find_aside(cluster);
+        elapse__cluster_begin(cluster, open_all, cluster);
+    }
+    for (uint32_t i = 0; i < cluster->partition_count; i++) {
+        struct elapse__cluster_partition *partition = &cluster->partitions[i];
+        can_begin = look_at_store(partition) && can_begin;
+        is_any_open = is_any_open || partition->store != NULL ||
+                      partition->copy == ELAPSE__CLUSTER_HAS_NO_COPY;
     }
     return can_begin && is_any_open;
 }
@@ -139,9 +180,15 @@ static bool make_router(struct elapse__cluster *cluster)
 
 static void look_at_partitions(struct elapse__cluster *cluster)
 {
-    for (uint32_t i = 0; i < cluster->partition_count; i++)
+    for (uint32_t i = 0; i < cluster->partition_count; i++) {
         elapse__cluster_partition_look(&cluster->partitions[i]);
+        elapse__cluster_note_confirmed(&cluster->partitions[i]);
+    }
     elapse__cluster_errand_inbox_look(cluster);
+    elapse__cluster_errand_nodes_look(cluster);
+    elapse__cluster_witnesses_look(cluster);
+    elapse__cluster_moves_look(cluster);
+    elapse__cluster_copies_look(cluster);
 }
 
 static void on_event(evutil_socket_t file, short what, void *argument)
@@ -228,7 +275,12 @@ static bool start(struct elapse__cluster *cluster)
         !open_http(&service->loop) || !elapse__service_start_events(service) ||
         !elapse__listeners_start(&service->loop) ||
         !elapse__cluster_errand_start(&cluster->addresses, elapse__addresses_errand, cluster) ||
-        !elapse__cluster_errand_start(&cluster->inbox, elapse__cluster_errand_inbox, cluster))
+        !elapse__cluster_errand_start(&cluster->inbox, elapse__cluster_errand_inbox, cluster) ||
+        !elapse__cluster_witnesses_make(cluster) ||
+        !elapse__cluster_errand_start(&cluster->witnesses.errand, elapse__cluster_errand_witnesses,
+                                      cluster) ||
+        !elapse__cluster_errand_start(&cluster->nodes.errand, elapse__cluster_errand_nodes,
+                                      cluster))
         return false;
     for (uint32_t i = 0; i < cluster->partition_count; i++)
         if (cluster->partitions[i].store != NULL &&
@@ -279,6 +331,9 @@ static bool have_looked(struct elapse__cluster *cluster)
     for (uint32_t i = 0; i < cluster->partition_count; i++) {
         struct elapse__cluster_partition *partition = &cluster->partitions[i];
         struct elapse__runner_figures figures;
+        /* The witness may know of lost groups of a partition of which this node has no copy. */
+        if (partition->copy != ELAPSE__CLUSTER_HAS_COPY)
+            return false;
         if (partition->runner == NULL)
             continue;
         elapse__runner_figures(partition->runner, &figures);
@@ -302,18 +357,17 @@ static bool has_to_end(struct elapse__cluster *cluster)
     return elapse__runner_now_ms() >= cluster->search_until_ms || have_looked(cluster);
 }
 
-/* Asks other nodes to leave the cores of this node. Returns whether two things are done: all nodes
- * and the router of this node have left with their answers, and clients of this node have got their
- * answers from other nodes. */
+/* Asks all who use the cores of this node to leave. Returns whether two things are done: they have
+ * left with their answers, and clients of this node have got their answers from other nodes. */
 static bool have_left(struct elapse__cluster *cluster)
 {
-    bool has_links = false;
+    bool have_left = true;
 
     ELAPSE__ASSERT(cluster->cores_close);
     for (uint32_t i = 0; i < cluster->partition_count; i++)
         if (cluster->partitions[i].core != NULL && !cluster->partitions[i].core->is_broken)
-            has_links |= elapse__links_push_leaving(&cluster->partitions[i]);
-    return !has_links && elapse__router_is_idle(cluster->router);
+            have_left &= elapse__links_leave(&cluster->partitions[i]);
+    return have_left && elapse__router_is_idle(cluster->router);
 }
 
 static void stop_core(struct elapse__loop *loop, void *argument)
@@ -454,6 +508,9 @@ static bool release(struct elapse__cluster *cluster)
     hand_over(cluster);
     for (uint32_t i = 0; i < cluster->partition_count; i++)
         elapse__cluster_partition_end(&cluster->partitions[i]);
+    /* This may wait for the opening of a copy. So it comes when other nodes own the partitions. */
+    elapse__cluster_copies_end(cluster);
+    elapse__cluster_note_continued(cluster);
     if (cluster->service.loop.body_thread != NULL)
         elapse__body_thread_stop(cluster->service.loop.body_thread);
     elapse__cluster_each(cluster->partition_count, elapse__cluster_partition_close, cluster);
@@ -511,7 +568,7 @@ static enum elapse__serve_end serve(struct elapse__cluster *cluster)
         (void)release(cluster);
         return ELAPSE__SERVE_REFUSED;
     }
-    if (!elapse__cluster_read_queue(cluster)) {
+    if (!elapse__cluster_read_queue(cluster)) { /* also which copies this node is to have */
         (void)release(cluster);
         return ELAPSE__SERVE_STOPPED;
     }
@@ -535,6 +592,8 @@ static void end_errands(struct elapse__cluster *cluster, enum elapse__serve_end 
 {
     bool has_ended = elapse__cluster_errand_stop(&cluster->inbox);
 
+    has_ended = elapse__cluster_errand_stop(&cluster->nodes.errand) && has_ended;
+    has_ended = elapse__cluster_errand_stop(&cluster->witnesses.errand) && has_ended;
     if (!elapse__cluster_errand_stop(&cluster->addresses) || !has_ended)
         elapse__os_end_process(end == ELAPSE__SERVE_STOPPED ? 0 : 1);
 }
@@ -552,6 +611,8 @@ enum elapse__serve_end elapse__cluster_serve(const struct elapse__loop_options *
             end = serve(cluster);
         end_errands(cluster, end);
         free(cluster->partitions);
+        elapse__cluster_nodes_free(cluster);
+        elapse__cluster_witnesses_free(cluster);
         elapse__hosts_free(&cluster->hosts);
         (void)elapse__os_close(cluster->event);
     }

@@ -8,6 +8,8 @@
  *
  *                serve_cluster.c   the life: the queue's facts, open, listen, serve, hand over
  *      turn.h    turn.c            turns
+ *      move.h    move.c            planned moves of partitions to other nodes
+ *      copies.h  copies.c          which partitions this node has copies of
  *      links.h   front.c           clients: their sockets and the router
  *                links.c           links of the router to cores of this node, and to other nodes
  *      core.h    core.c            the core of a partition that this node owns: the loop's thread
@@ -18,6 +20,10 @@
  *      base.h    together.c        calls side by side
  *                errand.c          locks with a condition, and threads for what waits:
  *                inbox_errand.c    for the database, which may have an inbox
+ *                nodes_errand.c    for the other nodes, and who should own what
+ *                giving.c          for that thread: which files are given up
+ *                witnesses.c       for the disk: what this node has seen of partitions
+ *                aside.c           files that are set aside and removed
  *                begin.c           for what is needed before the node serves
  *                addresses.c       for the names of hosts
  *                check.c           the invariants of a partition
@@ -30,7 +36,8 @@
  * router, and the core of each partition that this node owns. It also makes jobs ready when they
  * are due, so the stores have no clock threads. Each partition has a runner, which is the thread
  * that talks to the database, and the two threads of its journal. All cores share a thread that
- * reads bodies. Two more threads (errands) wait for the database and for name servers.
+ * reads bodies. Four more threads (errands) wait for the database, for name servers and for the
+ * disk.
  */
 #ifndef ELAPSE__CLUSTER_SERVE_H
 #define ELAPSE__CLUSTER_SERVE_H

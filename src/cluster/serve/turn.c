@@ -5,6 +5,7 @@
 #include "turn.h"
 #include "../../base/assert.h"
 
+enum { MOVE_MS = 5 }; /* how soon the loop looks again at a move */
 enum { ROUNDS_MAX = 4, MS_PER_S = 1000, LONGEST_WAIT_MS = 3600 * MS_PER_S };
 
 /* Tells the router if jobs of the partition have become ready, so that waiting RESERVEs ask for
@@ -99,6 +100,8 @@ bool elapse__cluster_turn(struct elapse__cluster *cluster)
         more |= elapse__links_send(cluster);
         more |= elapse__front_send(cluster);
     }
+    if (elapse__cluster_moves_turn(cluster) && wait_ms > MOVE_MS)
+        wait_ms = MOVE_MS;
     set_alarm(cluster, wait_ms);
     return more || is_ready(&cluster->service.loop.peers) || is_ready(&cluster->links);
 }

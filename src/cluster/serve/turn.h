@@ -4,7 +4,7 @@
 #ifndef ELAPSE__CLUSTER_SERVE_TURN_H
 #define ELAPSE__CLUSTER_SERVE_TURN_H
 
-#include "links.h"
+#include "move.h"
 
 /* ---- turn.c ---- */
 

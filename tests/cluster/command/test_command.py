@@ -1,11 +1,14 @@
 """Tests elapse cluster on three servers of PostgreSQL. The tests of append-lost are in tests/cluster/serve."""
 
+import contextlib
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
+import threading
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tests/cluster/postgres"))
@@ -233,10 +236,102 @@ class Create(CommandTest):
         self.assertEqual(self.number("select count(*) from elapse.clock"), 0)
 
 
+class Nodes(CommandTest):
+    """What operators say of nodes. tests/cluster/serve/test_moves.py has nodes that obey."""
+
+    def setUp(self):
+        super().setUp()
+        self.create("--partitions", 2)
+        self.primary.sql("insert into elapse.node (queue, name, address, version, beat) values"
+                         " ('main', 'a', 'there:1', '0.3', clock_timestamp()),"
+                         " ('main', 'b', 'there:2', '0.3', clock_timestamp() - interval '1 day');\n")
+
+    def places(self):
+        return self.primary.sql("select part, preferred, target from elapse.place order by part;\n").splitlines()
+
+    def test_a_partition_is_placed_and_let_go(self):
+        self.assertEqual(self.cluster("move", "1", "there:2").stdout,
+                         "partition 1 belongs to node b, and moves there when that node is ready\n")
+        self.assertEqual(self.places(), ["1|b|"])
+        self.assertIn("partition 1 belongs to node b\n", self.cluster("status").stdout)
+        self.succeed("move", "1")
+        self.assertEqual(self.places(), ["1||"])
+        for word in ("2", "-1", "x", ""):
+            self.refused(USAGE, "queue main has 2, which count from 0", "move", "--", word, "a")
+        self.refused(GONE, "no node 'c'", "move", "0", "c")
+
+    def test_a_node_that_does_not_live_is_forgotten(self):
+        self.assertIn("warning: node 'b' does not live", self.cluster("move", "0", "b").stderr)
+        self.succeed("drain", "b")
+        self.assertEqual(self.number("select count(*) from elapse.node where draining and name = 'b'"), 1)
+        self.succeed("remove", "b")
+        self.assertEqual(self.primary.sql("select name from elapse.node;\n"), "a")
+        self.assertEqual(self.places(), ["0||"])
+        for verb in ("drain", "undrain", "may-stop", "remove"):
+            self.refused(GONE, "no node 'b'", verb, "b")
+
+    def beat(self, stops):
+        while not stops.wait(0.02):
+            self.primary.sql("update elapse.partition set beat = beat + 1;\n")
+
+    @contextlib.contextmanager
+    def beating(self):
+        """Changes the rows of all partitions, so that status need not look for a lease."""
+        stops = threading.Event()
+        thread = threading.Thread(target=self.beat, args=(stops,))
+        thread.start()
+        try:
+            yield
+        finally:
+            stops.set()
+            thread.join()
+
+    def test_copies_are_shown(self):
+        """Node a lives, because the lease is long, and node b does not."""
+        self.primary.sql("update elapse.queue set lease_ms = 3600000;\n"
+                         "update elapse.node set ready = '{0}' where name = 'a';\n"
+                         "update elapse.partition set owner = case part when 0 then 'a/1' else 'b/1' end;\n"
+                         "insert into elapse.place (queue, part, replicas) values"
+                         " ('main', 0, e'a\\nb'), ('main', 1, e'b\\na\\nc');\n")
+        with self.beating():
+            seen = self.status()[0]["partitions"]
+        self.assertEqual([part["replicas"] for part in seen], [["a", "b"], ["b", "a", None]])
+        self.assertEqual([{copy["node"]: copy["state"] for copy in part["copies"]} for part in seen],
+                         [{"a": "owner", "b": "away"}, {"a": "copying", "b": "away"}])
+        self.primary.sql("update elapse.node set ready = '{0,1}' where name = 'a';\n")
+        with self.beating():
+            text = self.succeed("status")
+        self.assertIn("\nPARTITION  COPIES\n0          a owner, b away\n"
+                      "1          a ready, b away, a node that was removed\n", text)
+        self.primary.sql("delete from elapse.place;\n")
+        with self.beating():
+            text = self.succeed("status")
+        self.assertIn("\n0          a owner; all nodes follow\n1          a ready; all nodes follow\n", text)
+
+    def test_moves_are_paused(self):
+        self.succeed("pause")
+        self.assertTrue(self.status()[0]["moves_paused"])
+        self.assertIn("planned moves are paused\n", self.cluster("status").stdout)
+        self.succeed("resume")
+        self.assertFalse(self.status()[0]["moves_paused"])
+
+    def test_a_change_that_no_standby_has_is_told(self):
+        self.freeze_standbys()
+        self.refused(FAILED, "no synchronous standby has confirmed the change", "pause")
+        self.thaw_standbys()
+
+    def test_a_queue_that_is_not_there(self):
+        for words in (("drain", "a"), ("move", "0", "a"), ("pause",)):
+            self.refused(GONE, "no queue other", *words, "--queue", "other")
+
+
 class Usage(CommandTest):
     def test_wrong_words(self):
         for words, *arguments in (
-                ("say create, upgrade, status, append-lost or accept-loss", ), ("not 'drop'", "drop"), ("too many", "create", "x"),
+                ("say create, upgrade, status, move, drain, undrain, may-stop, remove, pause, resume, append-lost, accept-loss or accept-database", ),
+                ("not 'drop'", "drop"), ("too many", "create", "x"),
+                ("too many", "move", "1", "n", "x"), ("too many", "drain", "n", "x"), ("too many", "pause", "x"),
+                ("move: say which partition", "move"), ("drain: say which node", "drain"), ("may-stop: say which node", "may-stop"),
                 ("--cluster is missing", "create"), ("--cluster is missing", "status")):
             self.assert_usage(words, *arguments)
         host = ("--cluster", self.primary.host)
@@ -252,10 +347,12 @@ class Usage(CommandTest):
                 ("belong to create", "status", "--partitions", "1"),
                 ("--data is missing", "append-lost"),
                 ("--yes belongs to accept-loss", "append-lost", "--data", "x", "--yes"),
+                ("--data is missing", "accept-database"),
+                ("--single-copy belongs to", "accept-database", "--data", "x", "--single-copy"),
                 ("--begin-anew belongs to append-lost", "accept-loss", "--begin-anew"),
-                ("belong to append-lost and accept-loss", "status", "--data", "x"),
-                ("belong to append-lost and accept-loss", "create", "--partition", "0"),
-                ("belong to append-lost and accept-loss", "status", "--single-copy"),
+                ("belong to append-lost, accept-loss and accept-database", "status", "--data", "x"),
+                ("belong to append-lost, accept-loss and accept-database", "create", "--partition", "0"),
+                ("belongs to append-lost and accept-loss", "status", "--single-copy"),
                 ("--partition", "accept-loss", "--partition", "1024")):
             self.assert_usage(words, *arguments, *host)
         self.assert_usage("too many", "create", *(host * 17))
@@ -391,7 +488,9 @@ class Status(CommandTest):
         for number, part in enumerate(seen["partitions"]):
             self.assertGreaterEqual(part.pop("unchanged_ms"), LEASE_MS)
             self.assertEqual(part, {"partition": number, "alive": False, "owner": "", "address": "",
-                                    "stopped": "", "missed": "", "epoch": 0, "last_group": 0, "tail": 1})
+                                    "stopped": "", "missed": "", "epoch": 0, "last_group": 0, "tail": 1,
+                                    "preferred": "", "target": "", "replicas": [], "copies": []})
+        self.assertEqual((seen["nodes"], seen["moves_paused"]), ([], False))
         self.assertEqual([standby["name"] for standby in seen["standbys"]], ["s1", "s2"])
         for standby in seen["standbys"]:
             self.assertEqual((standby["sync"], standby["state"], standby["address"]),
@@ -487,6 +586,51 @@ class Status(CommandTest):
         self.assertEqual([standby["behind_bytes"] for standby in seen["standbys"]], [None, None])
         self.assertIn(": its state is for roles that have pg_monitor\n",
                       self.cluster("status", hosts=node).stdout)
+
+    def test_a_role_that_may_not_read_what_nodes_say(self):
+        """The rest is shown, with a warning that names the right; partitions alone decide the status."""
+        self.start_owner()
+        self.primary.sql("insert into elapse.node (queue, name, address, version, beat)"
+                         " values ('test', 'a', 'there:1', '0.3', clock_timestamp());\n"
+                         "create role watcher login;\ngrant usage on schema elapse to watcher;\n"
+                         "grant select on elapse.version, elapse.queue, elapse.partition to watcher;\n")
+        self.addCleanup(self.primary.sql, "drop owned by watcher;\ndrop role watcher;\n")
+        watcher = [self.primary.host.replace("user=elapse", "user=watcher")]
+
+        def look():
+            done = self.cluster("status", "--queue", "test", "--json", hosts=watcher)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), done)
+            return json.loads(done.stdout)
+        tables = ["elapse.clock", "elapse.node", "elapse.place"]
+        while tables:
+            seen = look()
+            self.assertEqual(seen["lacks_select"], tables)
+            sees_nodes = "elapse.node" not in tables and "elapse.place" not in tables
+            self.assertEqual([node["name"] for node in seen["nodes"]], ["a"] if sees_nodes else [])
+            self.assertEqual((len(seen["partitions"]), seen["partitions"][0]["alive"]), (1, True))
+            [warning] = seen["warnings"]
+            self.assertIn(f"the role watcher lacks the right SELECT on {', '.join(tables)}: ", warning)
+            text = self.succeed("status", "--queue", "test", hosts=watcher)
+            self.assertIn(f"warning: {warning}\n", text)
+            self.assertEqual("\nNODE " in text, sees_nodes)
+            # What the warning says helps.
+            self.primary.sql(f"grant select on {tables.pop()} to watcher;\n")
+        seen = look()
+        self.assertEqual((seen["lacks_select"], seen["warnings"], [node["name"] for node in seen["nodes"]]),
+                         ([], [], ["a"]))
+        self.assertIn("\nNODE ", self.succeed("status", "--queue", "test", hosts=watcher))
+
+    def test_the_rights_of_the_guide_are_all_that_a_watcher_needs(self):
+        self.start_owner()
+        self.primary.sql("create role watcher login;\n")
+        self.addCleanup(self.primary.sql, "drop owned by watcher;\ndrop role watcher;\n")
+        [rights] = re.findall(r"(?s)```sql\n([^`]*?to watcher;\n)```", (ROOT / "docs/guide/cluster.md").read_text(encoding="utf-8"))
+        self.assertEqual(rights.count("grant"), 3)
+        self.primary.sql(rights)
+        done = self.cluster("status", "--queue", "test", "--json", hosts=[self.primary.host.replace("user=elapse", "user=watcher")])
+        seen = json.loads(done.stdout)
+        self.assertEqual((done.returncode, seen["warnings"], seen["lacks_select"]), (0, [], []))
+        self.assertNotIn(None, [standby["behind_bytes"] for standby in seen["standbys"]])
 
     def test_texts_from_the_database_do_no_harm(self):
         self.create()

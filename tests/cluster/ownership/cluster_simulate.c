@@ -215,6 +215,11 @@ static void disturb_nodes(struct random_source *random)
     case 5:
         set_clock(random);
         break;
+    case 6:
+        node_expect(node, (enum elapse__partition_next_owner)random_below(random, 3));
+        if (random_one_in(random, 2))
+            node_move(node);
+        break;
     default:
         node_lose_connection(node);
         break;
@@ -236,6 +241,8 @@ static void wake(int node, struct random_source *random)
 {
     struct elapse__partition_figures figures;
     if (nodes[node].partition == NULL) {
+        if (random_one_in(random, 8))
+            node_empty(node);
         node_start(node);
         return;
     }
@@ -321,15 +328,17 @@ static void print_totals(void)
     (void)printf(
         "%llu runs: %llu groups confirmed, %llu answers, %llu take-overs; %llu fail-overs, "
         "%llu of them to the wrong standby; %llu lost connections, %llu nodes fenced, "
-        "%llu ended, %llu handed over, %llu rebuilt, %llu stopped, %llu lost what only the owner "
-        "had\n",
+        "%llu ended, %llu of them without their directories, %llu handed over, %llu moved, %llu "
+        "rebuilt, %llu stopped, %llu lost what only the owner had, %llu lost what only a witness "
+        "knew\n",
         (unsigned long long)totals->runs, (unsigned long long)totals->groups,
         (unsigned long long)totals->answers, (unsigned long long)totals->take_overs,
         (unsigned long long)totals->fail_overs, (unsigned long long)totals->wrong,
         (unsigned long long)totals->losses, (unsigned long long)totals->fenced,
-        (unsigned long long)totals->crashes, (unsigned long long)totals->hand_overs,
+        (unsigned long long)totals->crashes, (unsigned long long)totals->emptied,
+        (unsigned long long)totals->hand_overs, (unsigned long long)totals->moves,
         (unsigned long long)totals->rebuilds, (unsigned long long)totals->stops,
-        (unsigned long long)totals->marks);
+        (unsigned long long)totals->marks, (unsigned long long)totals->witnessed);
 }
 
 static void count_in(void *totals)

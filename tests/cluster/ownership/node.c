@@ -121,7 +121,8 @@ static void after_call(struct sim_node *node)
         world_violate(text);
     }
     figures_of(node, &figures);
-    node->was_near = node->was_near || (figures.has_offset && figures.clock <= ELAPSE__CLOCK_OFF);
+    node->was_near =
+        node->was_near || (figures.time.is_known && figures.clock <= ELAPSE__CLOCK_OFF);
     node->local.group = figures.local.group;
     node->local.hash = figures.local.hash;
     node->confirmed = figures.confirmed;
@@ -262,12 +263,12 @@ static void check_time(const struct sim_node *node)
     struct elapse__partition_figures figures;
     int64_t limit_ms = LEASE_MS / 2 + LEASE_MS * 4 / 100 + ELAPSE__CLOCK_SLACK_MS + 1;
     figures_of(node, &figures);
-    int64_t time_ms = (int64_t)node_now(node) + figures.offset_ms;
+    int64_t time_ms = (int64_t)node_now(node) + figures.time.offset_ms;
     if (world.sets_database_clocks && !node->was_near)
         return; /* alone with a database that is wrong */
     if (world.sets_database_clocks)
         limit_ms += ELAPSE__CLOCK_APART_MS;
-    if (!figures.has_offset)
+    if (!figures.time.is_known)
         world_violate("an owner does not know the time");
     else if (llabs(time_ms - SIM_EPOCH_MS - (int64_t)world.now_ms) > limit_ms)
         world_violate("an owner has another time than the others");
@@ -337,6 +338,9 @@ void node_persist(int number)
     uint64_t mark;
     if (node->partition == NULL || node->is_paused)
         return;
+    struct elapse__partition_figures figures;
+    figures_of(node, &figures);
+    node->witness = figures.witness;
     node->memory = elapse__partition_memory(node->partition, &mark);
     elapse__partition_remembered(node->partition, mark);
 }
@@ -386,17 +390,34 @@ void node_start(int number)
         .me = node->me,
         .hosts = SERVERS,
         .lease_ms = LEASE_MS,
+        .is_guest = node->is_guest,
         .genesis = world.genesis,
         .memory = node->memory,
         .local = node->local,
         .confirmed = node->confirmed,
+        .witness = node->witness,
     };
-    node->has_stopped = node->has_group = node->was_near = false;
+    node->has_stopped = node->has_group = node->was_near = node->is_guest = false;
     node->session = NONE;
     node->partition = elapse__partition_new(&options, node_now(node));
     if (node->partition == NULL)
         abort();
     after_call(node);
+}
+
+/* The node is a witness still. The timeline stays here, because a node that knows none may believe
+ * an old primary, which no rule prevents. */
+void node_empty(int number)
+{
+    struct sim_node *node = &nodes[number];
+    if (node->partition != NULL || node->must_stop)
+        return;
+    trace(node, "loses its directory", node->confirmed.group);
+    node->memory.epoch = node->memory.seen_epoch = 0;
+    node->base = 0;
+    node->local = node->confirmed = (struct elapse__partition_log_place){0, 0};
+    node->is_guest = true;
+    world_totals->emptied++;
 }
 
 void node_hand_over(int number)
@@ -408,4 +429,25 @@ void node_hand_over(int number)
     elapse__partition_hand_over(node->partition, node_now(node));
     after_call(node);
     world_totals->hand_overs++;
+}
+
+void node_move(int number)
+{
+    struct sim_node *node = &nodes[number];
+    if (node->partition == NULL || node->is_paused)
+        return;
+    trace(node, "moves in life", node->life);
+    elapse__partition_move(node->partition);
+    after_call(node);
+    world_totals->moves++;
+}
+
+void node_expect(int number, enum elapse__partition_next_owner next_owner)
+{
+    struct sim_node *node = &nodes[number];
+    if (node->partition == NULL || node->is_paused)
+        return;
+    trace(node, "expects as the next owner", next_owner);
+    elapse__partition_expect(node->partition, next_owner);
+    after_call(node);
 }

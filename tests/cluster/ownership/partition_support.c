@@ -179,11 +179,16 @@ void own(void)
     give(&result);
 }
 
-enum elapse__partition_role role(void)
+struct elapse__partition_figures figures_now(void)
 {
     struct elapse__partition_figures figures;
     elapse__partition_figures(at.partition, &figures);
-    return figures.role;
+    return figures;
+}
+
+enum elapse__partition_role role(void)
+{
+    return figures_now().role;
 }
 
 const struct elapse__partition_group one = {.bytes = "group", .size = 5};

@@ -54,6 +54,7 @@ void connect_and_look(void);
 void expect_clocks(struct elapse__clock_others others);
 /* The partition takes over: the last owner handed over the log, and the node has all of it. */
 void own(void);
+struct elapse__partition_figures figures_now(void);
 enum elapse__partition_role role(void);
 void submit(void);
 /* Expects that the next statement marks the row (R11), and marks it. The caller gives the result.

@@ -1,6 +1,6 @@
 /*
- * Tests how long a partition waits in three cases: for a statement, for a host, and for the
- * database when the partition hands over.
+ * Tests how long a partition waits in four cases: for a statement, for a host, for the database
+ * when the partition hands over, and as a guest.
  */
 #include "partition_support.h"
 
@@ -63,6 +63,59 @@ PARTITION_TEST(handing_over_before_it_owned_ends_soon)
     at.now_ms = elapse__partition_next_ms(at.partition);
     elapse__partition_tick(at.partition, at.now_ms);
     assert_int_equal(role(), ELAPSE__ROLE_ENDED);
+}
+
+/* ---- guests ---- */
+
+/* Reads the log of a dead owner, and takes over when it lacks no more than 64 groups. */
+PARTITION_TEST(a_guest_reads_the_log_before_it_takes_over)
+{
+    struct elapse__partition_log_row log[2];
+    struct elapse__partition_options options = options_of();
+    options.is_guest = true;
+    options.witness = (struct elapse__partition_witness){.system_identifier = 7, .timeline = 3};
+    elapse__partition_free(at.partition);
+    begin_with(&options);
+    at.row.last_group = 66;
+    connect_and_look();
+    at.now_ms += LEASE_MS;
+    expect_good(ELAPSE__STATEMENT_READ_ROW, 1);
+    expect(ELAPSE__STATEMENT_READ_LOG);
+    uint64_t hash = 99;
+    for (uint64_t i = 0; i < 2; i++) {
+        log[i] = (struct elapse__partition_log_row){i + 1, 1, hash, "a", 1};
+        hash = elapse__chain_next(hash, "a", 1);
+    }
+    struct elapse__statement_result result = good(1);
+    result.log = log;
+    give(&result);
+    expect(ELAPSE__STATEMENT_READ_LOG);
+    assert_int_equal(at.statement.group, 2);
+    result = good(1);
+    result.log = &log[1];
+    give(&result);
+    expect(ELAPSE__STATEMENT_TAKE_OVER);
+}
+
+/* Perhaps a server was just promoted, and a node that knows of lost groups needs time to mark them.
+ */
+PARTITION_TEST(a_guest_is_wary_of_a_timeline_that_it_does_not_know)
+{
+    struct elapse__partition_options options = options_of();
+    options.is_guest = true;
+    elapse__partition_free(at.partition);
+    begin_with(&options);
+    uint64_t begun_ms = at.now_ms;
+    at.row.owner = "";
+    connect_and_look();
+    while (at.now_ms < begun_ms + 2 * LEASE_MS - 1) {
+        at.now_ms = elapse__partition_next_ms(at.partition);
+        if (at.now_ms < begun_ms + 2 * LEASE_MS)
+            expect_good(ELAPSE__STATEMENT_READ_ROW, 1);
+    }
+    assert_int_equal(role(), ELAPSE__ROLE_FOLLOWING);
+    at.now_ms = begun_ms + 2 * LEASE_MS;
+    expect(ELAPSE__STATEMENT_TAKE_OVER);
 }
 
 TEST_MAIN("patience")

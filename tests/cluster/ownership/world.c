@@ -40,8 +40,11 @@ static bool primary_has(struct elapse__partition_log_place place)
 void world_note_loss(void)
 {
     world.has_lost = true;
-    for (int i = 0; i < NODES; i++)
+    for (int i = 0; i < NODES; i++) {
+        const struct elapse__partition_log_place *seen = &nodes[i].witness.place;
         nodes[i].must_stop = nodes[i].must_stop || !primary_has(nodes[i].confirmed);
+        nodes[i].must_tell = nodes[i].must_tell || (seen->group > 0 && !primary_has(*seen));
+    }
 }
 
 void world_heal(void)
@@ -55,6 +58,7 @@ void world_heal(void)
     for (int i = 0; i < NODES; i++) {
         memset(nodes[i].is_cut, 0, sizeof nodes[i].is_cut);
         nodes[i].is_paused = false;
+        node_expect(i, ELAPSE__NEXT_OWNER_ANY);
     }
 }
 
@@ -142,6 +146,27 @@ static void check_hand_over(void)
             elapse__partition_news(nodes[i].partition);
     if (time_to_answer(50) == UINT64_MAX)
         world_violate("no node has taken over from one that handed over");
+}
+
+/* The owner hands over to one node, and the others wait for it. */
+static void check_move(struct random_source *random)
+{
+    int owner = answering_node();
+    int next = (owner + 1 + (int)random_below(random, NODES - 1)) % NODES;
+    if (nodes[next].partition == NULL || nodes[next].has_stopped ||
+        role_of(next) == ELAPSE__ROLE_ENDED || node_has_wrong_clock(next))
+        return;
+    for (int i = 0; i < NODES; i++)
+        node_expect(i, i == next ? ELAPSE__NEXT_OWNER_HERE : ELAPSE__NEXT_OWNER_THERE);
+    node_move(owner);
+    for (int i = 0; i < LEASE_MS / 10 && answering_node() != next; i++)
+        pass_time(1);
+    if (answering_node() != next)
+        world_violate("a partition does not move to the node that is to own it next");
+    if (role_of(owner) != ELAPSE__ROLE_FOLLOWING)
+        world_violate("a node that moved its partition away does not follow");
+    for (int i = 0; i < NODES; i++)
+        node_expect(i, ELAPSE__NEXT_OWNER_ANY);
 }
 
 /* The owner alone goes on, and one of the standbys receives nothing. */
@@ -247,6 +272,58 @@ static void check_mark(struct random_source *random)
         check_in_time(owner, random);
 }
 
+/* One node reads the row, and nothing of the log. */
+static void read_row_only(int number, int owner, int lagging)
+{
+    struct elapse__partition_figures figures;
+    uint64_t last = servers[primary].state.row.last_group;
+    world.now_ms += LEASE_MS / 10 + 1;
+    for (unsigned i = 0; i < LEASE_MS && world.violation[0] == '\0'; i++) {
+        pass_time_of(owner, lagging);
+        node_receive(number);
+        elapse__partition_figures(nodes[number].partition, &figures);
+        if (figures.last_group == last && figures.timeline > 0)
+            return;
+        node_act(number);
+    }
+}
+
+/* C11. A node has lost its directory, and sees the groups of the owner in the row while it reads
+ * none of them. Then they are lost, and the owner for good. */
+static void check_witness(struct random_source *random)
+{
+    int owner = answering_node();
+    int lagging = (primary + 1 + (int)random_below(random, 2)) % SERVERS;
+    int witness = (owner + 1 + (int)random_below(random, NODES - 1)) % NODES;
+    if (nodes[witness].has_stopped || nodes[witness].must_stop || node_has_wrong_clock(witness))
+        return;
+    node_crash(witness);
+    node_empty(witness);
+    if (random_one_in(random, 2))
+        nodes[witness].witness = (struct elapse__partition_witness){.epoch = 0}; /* a new node */
+    node_start(witness);
+    for (unsigned i = 0; i < 4; i++) {
+        (void)node_submit(owner);
+        for (unsigned j = 0; j < 20; j++)
+            pass_time_of(owner, lagging);
+        read_row_only(witness, owner, lagging);
+    }
+    node_persist(witness);
+    if (random_one_in(random, 2))
+        node_crash(witness);
+    node_crash(owner);
+    if (!database_fail_over(true, false) || primary_has(nodes[witness].witness.place))
+        return;
+    servers[primary].has_names = true;
+    world_totals->witnessed++;
+    world.has_lost = true; /* nobody has to stop, but the mark stops all */
+    world_heal();
+    node_start(witness);
+    check_that_others_are_silent(owner, 4 * LEASE_MS);
+    if (!servers[primary].state.row.is_marked)
+        world_violate("a group that a node has seen is lost, and there is no mark");
+}
+
 /* Everybody has what the log has. */
 static void check_ends(void)
 {
@@ -280,6 +357,16 @@ static void check_clock_of_owner(void)
         world_violate("a node whose clock is wrong answers");
 }
 
+/* C4, C11 */
+static void check_loss(const struct sim_node *node)
+{
+    const struct sim_row *row = &servers[primary].state.row;
+    if (node->must_stop && !node->has_stopped)
+        world_violate("a node knows of a group that is lost, and does not stop");
+    if (node->must_tell && !node->has_stopped && !row->is_marked && !row->is_missed)
+        world_violate("a node has seen a group that is lost, and nothing says so");
+}
+
 void world_finish(struct random_source *random)
 {
     world_heal();
@@ -289,8 +376,7 @@ void world_finish(struct random_source *random)
         pass_time(4);
     }
     for (int i = 0; i < NODES; i++)
-        if (nodes[i].must_stop && !nodes[i].has_stopped)
-            world_violate("a node knows of a group that is lost, and does not stop");
+        check_loss(&nodes[i]);
     if (stopped_nodes() == NODES)
         return;
     if (answering_node() < 0) {
@@ -313,11 +399,15 @@ void world_finish(struct random_source *random)
     check_ends();
     if (stopped_nodes() + 2 > NODES || world.violation[0] != '\0')
         return;
-    uint64_t kind = random_below(random, 3);
+    uint64_t kind = random_below(random, 5);
     if (kind == 0)
         check_take_over();
     else if (kind == 1)
         check_hand_over();
-    else
+    else if (kind == 2)
+        check_move(random);
+    else if (kind == 3)
         check_mark(random);
+    else
+        check_witness(random);
 }

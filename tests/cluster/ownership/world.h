@@ -12,18 +12,20 @@
  *       group or sees a mark stops, and says why.
  *   C5  When all faults are over, one node owns the partition and answers, and the others have the
  *       groups that it has. An owner that has died is replaced within L + 1 s (L is the lease). An
- *       owner that hands over is replaced within 100 ms.
+ *       owner that hands over is replaced within 100 ms. After a planned move the node that is to
+ *       own next owns the partition, and the owner before follows.
  *   C6  The invariants of the state machine hold after each call.
  *   C7  If only the owner knows of lost groups, and it reaches the database within one and a half
  *       leases, then no other node ever answers, and no group is confirmed any more.
  *   C8  If such an owner comes later, when other nodes have gone on in a later epoch, then the
  *       others do not stop, and the row says that this node misses groups.
- *   C9  The cluster's time at an owner is the true time, as exactly as answers of the database can
- *       tell it, whatever the wall clocks of nodes show. If somebody sets the database's clock, the
- *       cluster's time is wrong by at most ELAPSE__CLOCK_APART_MS more. So a new owner is early by
- *       no more than that.
- *   C10 When all faults are over, a node whose clock is wrong does not answer, if a node whose
- *       clock is right is alive.
+ *   C11 A node that has seen a group in the row, and knows it to be durable, but never read it,
+ * says so in the row when the group is lost, also after it lost its directory. C9  The cluster's
+ * time at an owner is the true time, as exactly as answers of the database can tell it, whatever
+ * the wall clocks of nodes show. If somebody sets the database's clock, the cluster's time is wrong
+ * by at most ELAPSE__CLOCK_APART_MS more. So a new owner is early by no more than that. C10 When
+ * all faults are over, a node whose clock is wrong does not answer, if a node whose clock is right
+ * is alive.
  */
 #ifndef ELAPSE_TESTS_WORLD_H
 #define ELAPSE_TESTS_WORLD_H
@@ -50,9 +52,12 @@ struct sim_node {
     bool has_stopped;
     bool was_near; /* in this life the database's clock was one that it believed */
     bool must_stop;
+    bool is_guest;  /* it began without a directory */
+    bool must_tell; /* its witness is lost: the row has to say so */
 
     /* Its disk. */
     struct elapse__partition_memory memory;
+    struct elapse__partition_witness witness;
     struct elapse__partition_log_place local, confirmed;
     uint64_t base; /* groups up to this one are not on the disk */
     uint64_t hashes[GROUPS_MAX];
@@ -72,7 +77,7 @@ struct world {
 
 struct world_totals {
     uint64_t runs, groups, answers, take_overs, fail_overs, wrong, stops, losses, fenced, rebuilds,
-        hand_overs, crashes, marks;
+        hand_overs, moves, crashes, marks, emptied, witnessed;
 };
 
 extern struct world world;
@@ -95,7 +100,10 @@ void node_set_aside(int number);
 void node_lose_connection(int number);
 void node_crash(int number);
 void node_start(int number);
+void node_empty(int number); /* the directory of a node that does not run is lost */
 void node_hand_over(int number);
+void node_move(int number);
+void node_expect(int number, enum elapse__partition_next_owner next_owner);
 bool node_has_wrong_clock(int number); /* by the clock of the true primary */
 
 /* The wrong standby was promoted: notes which nodes know of something that is lost. */

@@ -17,6 +17,7 @@ from load import NOTHING, Resp, partition_of
 
 VICES = {"loses": "lost", "undoes": "undone", "lags": "stale", "doubles": "doubled",
          "hurries": "early", "repeats": "undone"}
+COUNTED_VICES = ("loses", "undoes", "doubles")  # these are wrong now and then
 
 
 class FakeCluster:
@@ -27,10 +28,12 @@ class FakeCluster:
         self.copy = ({}, {})
         self.copied = 0.0
         self.steps = 0
+        self.wrongs = 0  # how often hits() was true
         self.listeners = []
 
     def hits(self, every=20):
         self.steps += 1
+        self.wrongs += self.steps % every == 0
         return self.steps % every == 0
 
     async def start(self, nodes):

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""faults.py [--trials N] [--only A,B] [--partitions P] [--lease-ms N] [--csv FILE] [--minutes N]
+"""faults.py [--trials N] [--only A,B] [--partitions P] [--nodes N] [--followers F] [--lease-ms N] [--csv FILE]
+          [--minutes N]
 
-Causes the faults that a cluster must survive, one after the other, again and again. Three nodes and
+Causes the faults that a cluster must survive, one after the other, again and again. Three nodes, or --nodes, and
 three servers of PostgreSQL run on this machine, and clients send commands all the time (load.py). After
 each trial everything that was answered is checked (ledger.py says what must not happen). Each line of
 the CSV is a trial. A trial that has a line is not run again, so the script may be ended and started at
@@ -9,6 +10,10 @@ any time.
 
 --expect-loss starts the nodes with --single-copy, so that they acknowledge what no standby has. The
 proof must notice that, because a proof that cannot fail proves nothing.
+
+With --followers each partition has so many copies beside its owner's, and each trial begins when all of them
+are ready. The nodes even their partitions after 3 s, also in the middle of a trial. Some faults (copies.py) need
+--followers 1 and four nodes, and are left out otherwise.
 
 `--list` names the faults. ELAPSE_PROGRAM is the program. The script needs the packages postgresql and
 libfaketime.
@@ -21,6 +26,7 @@ import sys
 import tempfile
 import time
 
+import copies
 import nodes
 from ledger import EARLY_CLOCKS_SET_S
 from nodes import cluster, wait_until
@@ -223,9 +229,67 @@ def clocks_set(trial):
     trial.wait_for_service()
 
 
+# ---- planned moves ----
+
+
+def begin_move(trial):
+    """Begins to move the partition to another node. Returns the owner and that node."""
+    owner = trial.owner()
+    others = [node for node in trial.it.nodes if node is not owner]
+    target = others[trial.number // 2 % len(others)]
+    trial.place(target)
+    return owner, target
+
+
+def wait_for_move(trial, target):
+    wait_until(lambda: trial.it.owner_of(trial.part) is target, "the partition has moved")
+
+
+def partition_moved(trial):
+    """A partition moves to another node while clients use it: no answer may be lost."""
+    before = trial.ledger.counts["unsure"]
+    trial.begin()
+    _owner, target = begin_move(trial)
+    wait_for_move(trial, target)
+    trial.wait_for_service()
+    if trial.ledger.counts["unsure"] != before:
+        trial.ledger.fault("wrong", "a planned move has left an answer unknown")
+
+
+def wait_for_target(trial):
+    wait_until(lambda: trial.databases.primary.sql(
+        f"select count(*) from elapse.place where target <> '' and part = {trial.part};\n") == "1", "the move begins")
+
+
+def moved_while_promoted(trial):
+    """The primary is killed in the middle of a move, and a standby is promoted."""
+    begin_move(trial)
+    wait_for_target(trial)
+    time.sleep(trial.number % 5 * 0.1)
+    trial.begin()
+    trial.databases.primary.kill()
+    trial.promote()
+    trial.wait_for_service()
+    trial.databases.bring_back()
+
+
+def moved_and_killed(trial):
+    """The owner, or the node that is to own next, is killed in the middle of a move."""
+    owner, target = begin_move(trial)
+    wait_for_target(trial)
+    time.sleep(trial.number % 5 * 0.1)
+    node = (owner, target)[trial.number % 2]
+    trial.note = ("the owner", "the next owner")[trial.number % 2]
+    trial.begin()
+    node.kill()
+    trial.wait_for_service()
+    node.start()
+    node.wait_until_ready()
+
+
 def promote_wrong(trial, lacking_s):
     """Promotes a standby that lacks at least the acknowledged groups of so long."""
-    databases, it = trial.databases, trial.it
+    databases = trial.databases
     primary = databases.primary
     wrong, other = databases.standbys()[::1 if trial.number % 2 == 0 else -1]
     wrong.kill()
@@ -236,27 +300,7 @@ def promote_wrong(trial, lacking_s):
     had = databases.rows()
     primary.kill()
     other.kill()
-    wrong.start()
-    databases.servers.promote(wrong)
-    databases.primary = wrong
-    # The last group may not have been acknowledged yet. Nobody appends so soon.
-    has = databases.rows()
-    if not all(has[part][3] < had[part][3] - 1 for part in had):
-        raise AssertionError(f"the wrong standby lacks too little: {has}, {had}")
-    trial.ledger.unsafe = (time.monotonic(), float("inf"))
-    databases.bring_back()
-    try:
-        wait_until(lambda: not any(node.runs for node in it.nodes), "all nodes have ended",
-                   10 * it.lease_s)
-    except cluster.Failure:
-        pass
-    time.sleep(2 * it.lease_s)
-    ended = [node for node in it.nodes if not node.runs]
-    loud = [node for node in ended if "cannot go on" in node.log()]
-    trial.noticed = "yes" if len(loud) == len(it.nodes) else "no"
-    trial.note = f"{len(ended)} of {len(it.nodes)} nodes have ended: " + \
-        "; ".join(sorted({last_line(node) for node in ended}))
-    trial.is_last = trial.spoils = True
+    trial.promote_lacking(wrong, had)
 
 
 def wrong_standby(trial):
@@ -271,18 +315,15 @@ def almost_right_standby(trial):
     promote_wrong(trial, 0.0)
 
 
-def last_line(node):
-    lines = node.log().strip().splitlines()
-    return lines[-1][-90:] if lines else ""
-
-
 FAULTS = {fault.__name__: fault for fault in (
     owner_killed, owner_ended, owner_stopped, primary_killed, standby_killed, databases_killed,
     sync_withheld, connections_cut, commit_cancelled, commit_terminated, names_emptied, clocks_set,
-    wrong_standby, almost_right_standby)}
+    partition_moved, moved_while_promoted, moved_and_killed, wrong_standby, almost_right_standby,
+    *copies.FAULTS)}
 BY_HAND = {"almost_right_standby"}
 PROXIED = {"sync_withheld", "connections_cut"}
 CLOCKED = {"clocks_set"}
+OF_COPIES = {fault.__name__ for fault in copies.FAULTS}
 
 
 def main():
@@ -292,6 +333,8 @@ def main():
     parser.add_argument("--only", default=",".join(name for name in FAULTS if name not in BY_HAND),
                         help="these faults")
     parser.add_argument("--partitions", type=int, default=2)
+    parser.add_argument("--nodes", type=int, default=3)
+    parser.add_argument("--followers", type=int, default=0, help="of each partition (all other nodes)")
     parser.add_argument("--lease-ms", type=int, default=1000)
     parser.add_argument("--csv", help="the file of trials (one that is removed)")
     parser.add_argument("--minutes", type=float, default=1e6, help="begins no trial after so long")
@@ -307,6 +350,8 @@ def main():
     options.only = options.only.split(",")
     if unknown := set(options.only) - set(FAULTS):
         parser.error(f"no such fault: {', '.join(unknown)}")
+    if options.followers != 1 or options.nodes < 4:
+        options.only = [name for name in options.only if name not in OF_COPIES]
     if nodes.library_of_clocks() is None:
         skipped = [name for name in options.only if name in CLOCKED]
         options.only = [name for name in options.only if name not in CLOCKED]

@@ -72,6 +72,7 @@ class Ledger:
         self.work = {}              # by body: jobs that workers take
         self.registers = []
         self.answers = {part: [] for part in range(partitions)}  # when writes were
+        self.sent = dict.fromkeys(range(partitions), 0.0)  # when the last one that was answered was sent
         self.early_s = EARLY_S      # the bound
         self.earliest_s = None      # how early a job was handed out, at most; negative: none was
         self.unsafe = None          # (from, to): commands sent and answered in between
@@ -111,6 +112,7 @@ class Ledger:
         """A write to this partition was answered. A command that says what had been done before, as
         `known` does, may be answered while no write may."""
         self.answers[part].append(now)
+        self.sent[part] = max(self.sent[part], sent)
         if is_new and self.unsafe is not None and self.unsafe[0] <= sent and now <= self.unsafe[1]:
             self.fault("unsafe", f"a write of partition {part} was answered")
 
@@ -211,8 +213,9 @@ class Ledger:
         return max(gaps)
 
     def answered_since(self, part, moment):
-        moments = self.answers[part]
-        return bool(moments) and moments[-1] > moment
+        """Whether a write was answered that was sent later. A busy client reads an answer late, so it says nothing
+        when an answer came."""
+        return self.sent[part] > moment
 
     def faulty(self):
         return {kind: self.counts[kind] for kind in KINDS if self.counts[kind]}

@@ -25,7 +25,8 @@ from proof_support import NOTHING, Resp, resp  # noqa: E402
 FAR = "10h"         # when stored jobs are due: nobody gets them
 TTR_S = 1
 BATCH = 3
-PAUSE_S = 0.01      # between batches, and between a reader's questions
+PAUSE_S = 0.01      # between batches, and between a reader's questions, with as many clients as follows
+USUAL = 6           # nodes times partitions; with more each client waits longer, so that all together ask as often
 REGISTERS = 2       # of each partition
 CHUNK = 200
 ANSWER_LIMIT_S = 40  # until all is answered, when all nodes run
@@ -184,7 +185,7 @@ class Putter(Client):
             replies = await self.ask([words for words, _job, _ended in plan])
             for (_words, job, ended), reply in zip(plan, replies, strict=True):
                 ended(job, now, reply)
-            await asyncio.sleep(PAUSE_S)
+            await asyncio.sleep(self.clients.pause_s)
         self.ledger.counts["unresolved"] += len(self.open_puts) + len(self.open_removals)
         self.close()
 
@@ -209,8 +210,8 @@ class Writer(Client):
                 if self.clients.is_over():
                     self.ledger.counts["unresolved"] += 1
                     break
-                await asyncio.sleep(PAUSE_S)
-            await asyncio.sleep(PAUSE_S)
+                await asyncio.sleep(self.clients.pause_s)
+            await asyncio.sleep(self.clients.pause_s)
         self.close()
 
 
@@ -244,7 +245,7 @@ class Reader(Client):
                 number += 1
                 questions.put_nowait((register, register.known))
                 link.writer.write(resp("LOOKUP", register.tube, register.key))
-                await asyncio.sleep(PAUSE_S)
+                await asyncio.sleep(self.clients.pause_s)
         finally:
             questions.put_nowait(None)
 
@@ -312,6 +313,7 @@ class Clients:
     def __init__(self, ledger, ports, partitions, tag, lease_s):
         self.ledger, self.ports, self.partitions, self.tag = ledger, ports, partitions, tag
         self.patience_s = 5 * lease_s  # a client has a time-out of its own
+        self.pause_s = PAUSE_S * max(1, len(ports) * partitions / USUAL)
         self.store, self.work = f"store-{tag}", f"work-{tag}"
         self.table = f"registers-{tag}"
         self.is_stopping = False

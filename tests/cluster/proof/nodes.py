@@ -157,8 +157,8 @@ class Databases:
 class Node:
     """A node. It has the same address and directory in all its lives."""
 
-    def __init__(self, number, directory, options, clock):
-        self.number, self.directory = number, pathlib.Path(directory)
+    def __init__(self, number, directory, options, clock, program=PROGRAM):
+        self.number, self.directory, self.program = number, pathlib.Path(directory), program
         self.options, self.clock = options, clock
         self.directory.mkdir(parents=True, exist_ok=True)
         self.port = None
@@ -175,7 +175,7 @@ class Node:
         self.server = ServerProcess(
             self.directory / f"log-{self.life}",
             ["--data", str(self.directory / "data"), "--listen", listen, *self.options],
-            before=("setpriv", "--pdeathsig=KILL", "--"), env=environment)
+            program=(self.program, "serve"), before=("setpriv", "--pdeathsig=KILL", "--"), env=environment)
 
     def wait_until_ready(self):
         self.port = self.server.wait_for_port()
@@ -206,19 +206,28 @@ class Node:
         self.was_killed = True
 
 
+def last_line(node):
+    lines = node.log().strip().splitlines()
+    return lines[-1][-90:] if lines else ""
+
+
 class Cluster:
-    """All together. `loop` is the thread of the proxies."""
+    """All together. `loop` is the thread of the proxies. `followers`: of each partition; 0: all other nodes.
+    `program`: the one of the nodes at the beginning, which also makes the queue."""
 
     def __init__(self, directory, loop, partitions, lease_ms, nodes=3, proxied=False, clocked=False,
-                 options=()):
-        self.directory = pathlib.Path(directory)
+                 options=(), followers=0, program=PROGRAM):
+        self.directory, self.program = pathlib.Path(directory), program
         self.loop, self.partitions, self.lease_ms = loop, partitions, lease_ms
         self.lease_s = lease_ms / 1000
         self.databases = Databases(self.directory / "databases", clocked)
         self.proxies = []
         self.nodes = []
         self.node_count, self.proxied, self.clocked = nodes, proxied, clocked
-        self.options = options
+        self.followers = followers
+        self.options = tuple(options)
+        if followers or program == PROGRAM:  # an older one does not know the option
+            self.options += ("--followers", str(followers or "all"))
 
     # ---- beginning and ending ----
 
@@ -228,16 +237,22 @@ class Cluster:
         self.create()
         if before_nodes is not None:
             before_nodes()
-        for i in range(self.node_count):
-            clock = Clock(self.directory / f"clock-{i}") if self.clocked else None
-            options = [word for host in self.hosts_of(i) for word in ("--cluster", host)]
-            options += ["--queue", self.databases.queue, *self.options]
-            self.nodes.append(Node(i, self.directory / f"n{i}", options, clock))
+        for _ in range(self.node_count):
+            self.add_node()
         for node in self.nodes:
             node.start()
         for node in self.nodes:
             node.wait_until_ready()
         self.wait_for_owners()
+
+    def add_node(self):
+        """Makes a node that is not started yet, and returns it."""
+        i = len(self.nodes)
+        clock = Clock(self.directory / f"clock-{i}") if self.clocked else None
+        options = [word for host in self.hosts_of(i) for word in ("--cluster", host)]
+        options += ["--queue", self.databases.queue, *self.options]
+        self.nodes.append(Node(i, self.directory / f"n{i}", options, clock, self.program))
+        return self.nodes[-1]
 
     def hosts_of(self, number):
         servers = self.databases.list
@@ -252,13 +267,15 @@ class Cluster:
 
     def create(self):
         """Makes the tables, as an operator does."""
-        host = self.databases.primary.host
-        done = subprocess.run(
-            [PROGRAM, "cluster", "create", "--cluster", host, "--queue", QUEUE, "--partitions",
-             str(self.partitions), "--lease", f"{self.lease_ms}ms"],
-            capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+        self.command("create", "--partitions", self.partitions, "--lease", f"{self.lease_ms}ms")
+
+    def command(self, verb, *arguments):
+        """Runs `elapse cluster`, which has to succeed."""
+        words = (self.program, "cluster", verb, *map(str, arguments), "--cluster", self.databases.primary.host,
+                 "--queue", self.databases.queue)
+        done = subprocess.run(words, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
         if done.returncode != 0:
-            raise AssertionError(f"elapse cluster create: {done.stderr or done.stdout}")
+            raise AssertionError(f"elapse cluster {verb}: {done.stderr or done.stdout}")
 
     def end(self):
         for node in self.nodes:

@@ -5,7 +5,8 @@ Measures how many puts a second a cluster on this machine takes, and compares th
 floor is a loop in C over libpq. It appends groups to the same tables with the same statements, one at a
 time for each partition (bench/cluster): once with groups as large as those of the nodes, and once with
 groups of 64 KiB. The three servers of PostgreSQL, the nodes and the load share all processors, and the
-share of each is printed.
+share of each is printed. A second line has what one put costs: bytes of WAL on the primary, bytes in the
+groups, processor time of each part, and memory of the first node; and how many sessions the database has.
 
 With --minutes the script does something else: for so long it cancels jobs and puts them anew at random.
 Then it compares the disk space of the log in the database with the bytes of the live jobs, of the nodes'
@@ -147,10 +148,41 @@ def count_bytes(it, is_needed):
     return int(size), int(count)
 
 
-def new_cluster(loop, partitions, node_count, options=()):
+def wal_position(it):
+    return int(it.databases.primary.sql(
+        "select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint;\n"))
+
+
+def sessions(it):
+    """Those of the nodes, on the primary."""
+    return int(it.databases.primary.sql(
+        "select count(*) from pg_stat_activity where application_name like 'elapse/%';\n"))
+
+
+def resident_bytes(node):
+    text = pathlib.Path(f"/proc/{node.server.process.pid}/statm").read_text(encoding="ascii")
+    return int(text.split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+class Cost:
+    """What puts cost, from one moment to another."""
+
+    def __init__(self, it):
+        self.it = it
+        self.before = self.now()
+
+    def now(self):
+        return {"wal": wal_position(self.it), "memory": resident_bytes(self.it.nodes[0])}
+
+    def of_each(self, count):
+        return {f"{name}_a_put": round((after - self.before[name]) / max(1, count), 1)
+                for name, after in self.now().items()}
+
+
+def new_cluster(loop, partitions, node_count, options=(), followers=0, lease_ms=LEASE_MS):
     directory = tempfile.mkdtemp(prefix="elapse-throughput-")
     os.chmod(directory, 0o755)
-    return Cluster(directory, loop, partitions, LEASE_MS, nodes=node_count, options=options)
+    return Cluster(directory, loop, partitions, lease_ms, nodes=node_count, options=options, followers=followers)
 
 
 def remove(it):
@@ -167,6 +199,7 @@ def puts(loop, options, partitions, node_count):
         it.start()
         loads = Loads(options.tools, it)
         groups_before, _disk = log_figures(it)
+        cost = Cost(it)
         usage = Usage(it)
         running = [loads.start(node, i, "put-key", connections=CONNECTIONS,
                                window=max(1, options.window // CONNECTIONS),
@@ -185,6 +218,11 @@ def puts(loop, options, partitions, node_count):
                "group_bytes": mean,
                "load": round(sum(load["cpu_s"] for load in done) / options.seconds, 2)}
         row |= {name: round(share, 2) for name, share in shares.items()}
+        row |= {f"{name}_us": round(share / row["puts_a_second"] * 1e6, 2)
+                for name, share in shares.items()}
+        count = sum(load["rate"] for load in done) * options.seconds
+        row |= cost.of_each(count) | {"group_bytes_a_put": round(size / count, 1),
+                                      "sessions": sessions(it)}
         for node in it.nodes:
             node.kill()
         host = it.databases.primary.host
@@ -208,6 +246,10 @@ def print_puts(row):
           f"{row['floor_64_groups']}/s, {row['floor_64_mb']} MB/s. Processors: primary "
           f"{row['primary']}, standbys {row['standbys']}, nodes {row['nodes_cpu']}, load "
           f"{row['load']}", flush=True)
+    print(f"  a put: {row['wal_a_put']} bytes of WAL, {row['group_bytes_a_put']} in the groups; "
+          f"processor time, us: primary {row['primary_us']}, standbys {row['standbys_us']}, nodes "
+          f"{row['nodes_cpu_us']}; {row['memory_a_put']} bytes of memory in the first node. "
+          f"{row['sessions']} sessions", flush=True)
 
 
 # ---- churn ----

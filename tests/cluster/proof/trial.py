@@ -5,7 +5,7 @@ import time
 
 from ledger import KINDS, Ledger
 from load import ANSWER_LIMIT_S, Clients
-from nodes import PATIENCE_S, cluster, wait_until
+from nodes import PATIENCE_S, cluster, last_line, wait_until
 from proxy import Trap, append_of
 
 WARM_S = 0.5
@@ -35,6 +35,7 @@ class Trial:
         self.is_last = False  # nothing can be looked at afterwards
         self.may_be_early = False  # the database's own time was set
         self.spoils = False   # the next trial needs another cluster
+        self.look_at = number % len(it.nodes)  # the node through which all is checked at the end
 
     # ---- for faults ----
 
@@ -59,6 +60,41 @@ class Trial:
     def promote(self):
         self.databases.promote_best()
         self.promoted = time.monotonic()
+
+    def place(self, node):
+        """Says that the partition of the trial belongs to the node, as `elapse cluster move` does."""
+        self.databases.primary.sql(
+            "insert into elapse.place (queue, part, preferred) select queue, %d, name from elapse.node"
+            " where queue = '%s' and address = '%s' on conflict (queue, part)"
+            " do update set preferred = excluded.preferred, target = '';\n"
+            % (self.part, self.databases.queue, f"127.0.0.1:{node.port}"))
+
+    def promote_lacking(self, wrong, had):
+        """Promotes a standby that lacks acknowledged groups: `had` are the rows of the primary. Both other servers
+        are dead. All nodes that live have to notice, and nothing may be answered any more."""
+        databases, it = self.databases, self.it
+        wrong.start()
+        databases.servers.promote(wrong)
+        databases.primary = wrong
+        # The last group may not have been acknowledged yet. Nobody appends so soon.
+        has = databases.rows()
+        if not all(has[part][3] < had[part][3] - 1 for part in had):
+            raise AssertionError(f"the wrong standby lacks too little: {has}, {had}")
+        self.ledger.unsafe = (time.monotonic(), float("inf"))
+        databases.bring_back()
+        living = [node for node in it.nodes if not node.was_killed]
+        try:
+            wait_until(lambda: not any(node.runs for node in it.nodes), "all nodes have ended",
+                       10 * it.lease_s)
+        except cluster.Failure:
+            pass
+        time.sleep(2 * it.lease_s)
+        ended = [node for node in living if not node.runs]
+        loud = [node for node in ended if "cannot go on" in node.log()]
+        self.noticed = "yes" if len(loud) == len(living) else "no"
+        self.note += ("; " if self.note else "") + f"{len(ended)} of {len(living)} nodes have ended: " + \
+            "; ".join(sorted({last_line(node) for node in ended}))
+        self.is_last = self.spoils = True
 
     def freeze_standbys(self):
         """From now on no write may be answered."""
@@ -125,7 +161,7 @@ class Trial:
             if not self.is_last:
                 time.sleep(AFTER_S)
                 loop.run(clients.stop(self.answer_limit_s), ANSWER_LIMIT_S + 60)
-                port = self.it.nodes[self.number % len(self.it.nodes)].port
+                port = self.it.nodes[self.look_at].port
                 loop.run(clients.check(port), ANSWER_LIMIT_S + 60)
         finally:
             loop.run(clients.abandon())

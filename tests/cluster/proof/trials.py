@@ -9,10 +9,14 @@ import tempfile
 import time
 import traceback
 
+from copies import wait_for_copies
 from ledger import KINDS
 from load import LoopThread
 from nodes import Cluster, cluster
 from trial import COLUMNS, Trial
+
+# Where there are followers. Many nodes and partitions with files of the usual size would take 10 GB of disk.
+WITH_FOLLOWERS = ("--balance-after", "3s", "--segment-bits", "22")
 
 
 class Book:
@@ -80,15 +84,19 @@ class Runner:
         """A new cluster, if the fault needs another one than there is."""
         kind = (name in self.proxied, name in self.clocked)
         if self.it is not None and self.is_sound and kind == self.kind:
+            wait_for_copies(self.it)
             return
         self.end()
         self.kind, self.is_sound = kind, True
         self.directory = tempfile.mkdtemp(prefix="elapse-faults-")
         os.chmod(self.directory, 0o755)
+        words = ("--single-copy",) if self.options.expect_loss else ()
+        words += WITH_FOLLOWERS if self.options.followers else ()
         self.it = Cluster(self.directory, self.loop, self.options.partitions, self.options.lease_ms,
-                          proxied=kind[0], clocked=kind[1],
-                          options=("--single-copy",) if self.options.expect_loss else ())
+                          self.options.nodes, proxied=kind[0], clocked=kind[1], options=words,
+                          followers=self.options.followers)
         self.it.start()
+        wait_for_copies(self.it)
 
     def end(self):
         if self.it is not None:

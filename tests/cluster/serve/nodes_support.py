@@ -19,18 +19,20 @@ import serving  # noqa: E402
 from postgres_support import cluster  # noqa: E402
 
 SEGMENT = ("--segment-bits", "20")
+ALL_FOLLOW = ("--followers", "all")
+LOG_LINES = 60
 Error = serving.ReplyError
 
 
 class Node:
     """A node with a directory, which may be started again and again, at another port each time."""
 
-    def __init__(self, directory, hosts, *options, queue="test"):
+    def __init__(self, directory, hosts, *options, queue="test", followers=ALL_FOLLOW):
         self.directory = pathlib.Path(directory)
         self.directory.mkdir(exist_ok=True)
         self.data = self.directory / "data"
         self.options = ["--data", str(self.data), *server_process.FREE_PORT, *SEGMENT,
-                        "--queue", queue, *options]
+                        "--queue", queue, *followers, *options]
         for host in hosts:
             self.options += ["--cluster", host]
         self.before = ()  # a program that starts it
@@ -106,6 +108,7 @@ class NodesTest(postgres.ClusterTest):
 
     partitions = 1
     lease_ms = 1000
+    followers = ALL_FOLLOW  # each node takes over any partition at once, as most tests expect
 
     def setUp(self):
         super().setUp()
@@ -120,15 +123,29 @@ class NodesTest(postgres.ClusterTest):
         maker = self.driver("link", "maker", self.lease_ms, self.primary.host)
         self.assertTrue(maker.ask("create", self.partitions)["made"])
 
+    def has_failed(self):
+        result = self._outcome.result
+        return any(test is self for test, _ in result.errors + result.failures)
+
     def end_nodes(self):
         for node in self.nodes:
             node.end()
+        if self.has_failed():
+            self.tell_logs()
         for node in self.nodes:
             node.check()
 
+    def tell_logs(self):
+        """Prints the end of the log of each node, so that a failure can be understood afterwards."""
+        for node in self.nodes:
+            if node.process is not None:
+                print(f"==== the log of {node.directory.name}", *node.process.text().splitlines()[-LOG_LINES:],
+                      sep="\n", file=sys.stderr)
+
     def node(self, *options, **others):
         """Makes a node that is not started yet."""
-        node = Node(self.folder / f"node{len(self.nodes)}", self.servers.hosts(), *options, **others)
+        node = Node(self.folder / f"node{len(self.nodes)}", self.servers.hosts(), *options, followers=self.followers,
+                    **others)
         self.nodes.append(node)
         return node
 

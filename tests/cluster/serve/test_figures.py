@@ -9,6 +9,8 @@ import json
 import os
 import pathlib
 import re
+import shutil
+import signal
 import subprocess
 import unittest
 
@@ -18,6 +20,7 @@ from nodes_support import NodesTest
 LINE = re.compile(r'^([a-z_]+)(?:\{(.*)\})? (\S+)$')
 LISTENS = re.compile(r"listening: http:127\.0\.0\.1:(\d+)")
 HTTP = ("--http", "127.0.0.1:0")
+RULES = support.ROOT / "examples" / "prometheus"
 WRONG_CLOCK = os.environ.get("ELAPSE_WRONG_CLOCK")
 
 
@@ -48,10 +51,16 @@ class FiguresTest(NodesTest):
         return values
 
     def event(self, node):
-        for line in self.ask_http(node, "GET", "/events"):
-            if line.startswith(b"data: "):
-                return json.loads(line[6:])
-        raise AssertionError("no event has come")
+        return self.event_that(node, lambda event: True)
+
+    def event_that(self, node, fits):
+        """Returns the first event of one stream that fits. A node has one each second."""
+        with self.ask_http(node, "GET", "/events") as answer:
+            events = (json.loads(line[6:]) for line in answer if line.startswith(b"data: "))
+            for event, _ in zip(events, range(60)):
+                if fits(event):
+                    return event
+        raise AssertionError("no such event has come")
 
     def of_parts(self, values, name):
         return [values[f"elapse_partition_{name}", f'partition="{part}"'] for part in range(2)]
@@ -87,6 +96,81 @@ class FiguresTest(NodesTest):
         self.assertGreaterEqual(other["elapse_router_commands_total", None], 20)
         self.assertGreaterEqual(other["elapse_router_sent_total", None], 20)
 
+    def test_every_metric_of_an_alert_is_there(self):
+        names = {name for name, _ in self.metrics(self.owner(*HTTP))}
+        rules = (RULES / "elapse-cluster.rules.yml").read_text(encoding="utf-8")
+        wanted = set(re.findall(r"\belapse_[a-z_]+", rules))
+        self.assertGreater(len(wanted), 8)
+        self.assertEqual(wanted - names, set())
+
+    @unittest.skipIf(shutil.which("promtool") is None, "promtool is not installed")
+    def test_the_alerts_come_when_they_should(self):
+        for words in (("check", "rules", "elapse-cluster.rules.yml"),
+                      ("test", "rules", "elapse-cluster.rules.test.yml")):
+            checked = subprocess.run(["promtool", *words], cwd=RULES, capture_output=True, check=False, text=True)
+            self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
+
+    def test_the_guide_names_metrics_that_are_there(self):
+        names = {name for name, _ in self.metrics(self.owner(*HTTP))}
+        guide = (support.ROOT / "docs/guide/cluster.md").read_text(encoding="utf-8")
+        named = set(re.findall(r"`(elapse_[a-z_]+)`", guide))
+        self.assertGreater(len(named), 8)
+        self.assertEqual(named - names, set())
+
+    def test_ready_replicas(self):
+        first = self.owner(*HTTP)
+        self.assertEqual(self.of_parts(self.metrics(first), "replica_ready"), [0, 0])
+        second = self.follower(*HTTP)
+        self.wait_until(lambda: self.of_parts(self.metrics(second), "replica_ready") == [1, 1], "it has caught up")
+        first.kill()
+        self.wait_until(lambda: self.of_parts(self.metrics(second), "owned") == [1, 1], "it owns all")
+        self.assertEqual(self.of_parts(self.metrics(second), "replica_ready"), [0, 0])
+
+    def test_how_long_the_database_confirms_nothing(self):
+        """The owner writes each quarter of its lease, which is a second here; then no standby confirms."""
+        node = self.owner(*HTTP)
+        idle = self.follower(*HTTP)
+        self.wait_until(lambda: max(self.of_parts(self.metrics(node), "unconfirmed_ms")) < 900, "it is confirmed")
+        self.freeze_standbys()
+        self.wait_until(lambda: min(self.of_parts(self.metrics(node), "unconfirmed_ms")) > 1500, "it grows")
+        self.assertEqual(self.of_parts(self.metrics(idle), "unconfirmed_ms"), [0, 0])
+        self.assertEqual(self.probe(node, "/readyz"), (200, b"ready\n"))
+        self.thaw_standbys()
+        self.wait_until(lambda: max(self.of_parts(self.metrics(node), "unconfirmed_ms") +
+                                    self.of_parts(self.metrics(idle), "unconfirmed_ms")) < 900, "confirmed again")
+
+    def probe(self, node, path):
+        answer = self.ask_http(node, "GET", path)
+        return answer.status, answer.read()
+
+    def test_probes(self):
+        """That the database does not answer is no reason to send clients elsewhere: no node has another."""
+        owner, follower = self.owner(*HTTP), self.follower(*HTTP)
+        names = self.primary.sql("show synchronous_standby_names;\n")
+        self.addCleanup(self.primary.set_names, names)
+        self.primary.set_names("")
+        self.wait_until(lambda: self.of_parts(self.metrics(owner), "complaint") == [1, 1], "it complains")
+        for node in (owner, follower):
+            self.assertEqual(self.probe(node, "/livez"), (200, b"ok\n"))
+            self.assertEqual(self.probe(node, "/readyz"), (200, b"ready\n"))
+        follower.process.signal(signal.SIGUSR1)
+        self.wait_until(lambda: self.probe(follower, "/readyz") == (503, b"draining\n"), "it says so")
+        self.assertEqual(self.probe(follower, "/livez"), (200, b"ok\n"))
+
+    def test_a_node_that_is_drained(self):
+        """No client should be sent to it, until it is undrained."""
+        self.owner(*HTTP, "--node", "one")
+        second = self.follower(*HTTP, "--node", "two")
+        self.assertEqual(self.probe(second, "/readyz"), (200, b"ready\n"))
+        for verb, answer in (("drain", (503, b"draining\n")), ("undrain", (200, b"ready\n"))):
+            command = [support.server_process.PROGRAM, "cluster", verb, "two", "--queue", "test", "--cluster",
+                       self.primary.host]
+            # The database knows a node when it has told of itself for the first time.
+            self.wait_until(lambda command=command: subprocess.run(
+                command, capture_output=True, check=False).returncode == 0, "the database knows the node")
+            self.wait_until(lambda answer=answer: self.probe(second, "/readyz") == answer, f"it is {verb}ed")
+            self.assertEqual(self.probe(second, "/livez"), (200, b"ok\n"))
+
     def test_the_owner_dies(self):
         first = self.owner(*HTTP)
         second = self.follower(*HTTP)
@@ -121,6 +205,30 @@ class FiguresTest(NodesTest):
         self.assertEqual((other["tubes"], other["wheel"]["levels"], other["storage"]["segments"]), ([], [], 0))
         self.assertEqual(len(seen["wheel"]["levels"]), 6)
 
+    def test_events_have_the_nodes_with_copies_and_moves(self):
+        """Each node tells of all nodes what they have told of themselves."""
+        nodes = [self.owner(*HTTP, "--node", "one"), self.follower(*HTTP, "--node", "two")]
+        self.wait_until(lambda: self.number("select sum(cardinality(ready)) from elapse.node") == 4, "both are ready")
+        self.primary.sql("insert into elapse.place (queue, part, preferred, target) values ('test', 0, 'one', ''), ('test', 1, '', 'gone');\n"
+                         "update elapse.node set draining = true where name = 'two';\nupdate elapse.queue set moves_paused = true;\n")
+
+        def told(event):
+            cluster = event["cluster"]
+            shown = [(one["name"], one["alive"], one["draining"], one["owns"], one["ready"]) for one in cluster["nodes"] or ()]
+            # A target that is no node of the queue is of no use, and the balancer takes it away.
+            return cluster["moves_paused"] and [(part["preferred"], part["target"]) for part in cluster["partitions"]] == [("one", ""), ("", "")] \
+                and shown == [("one", True, False, 2, [0, 1]), ("two", True, True, 0, [0, 1])]
+        for node in nodes:
+            cluster = self.event_that(node, told)["cluster"]
+            for one, other in zip(cluster["nodes"], nodes):
+                self.assertEqual((one["address"], one["version"]), (f"127.0.0.1:{other.port}", cluster["nodes"][0]["version"]))
+                self.assertIsInstance(one["ahead_ms"], int)
+        self.addCleanup(self.servers.start)  # anew, so the nodes end before
+        for node in nodes:
+            self.addCleanup(node.kill)
+        self.servers.stop()
+        self.event_that(nodes[1], lambda event: event["cluster"]["nodes"] is None)
+
     def test_commands_at_any_node(self):
         self.owner(*HTTP)
         second = self.follower(*HTTP)
@@ -154,10 +262,10 @@ class FiguresTest(NodesTest):
         self.assertEqual((answer.status, json.load(answer)["error"]["code"]), (503, "TRY_AGAIN"))
 
     def test_threads(self):
-        """The loop, the reader of bodies and two errands; and for each partition a runner, and the two of
+        """The loop, the reader of bodies and four errands; and for each partition a runner, and the two of
         its journal."""
         node = self.owner()
-        wanted = {"elapse-reader": 1, "elapse-inbox": 1, "elapse-names": 1, "elapse-cluster": self.partitions,
+        wanted = {"elapse-reader": 1, "elapse-inbox": 1, "elapse-names": 1, "elapse-nodes": 1, "elapse-witness": 1, "elapse-cluster": self.partitions,
                   "elapse-commit": self.partitions, "elapse-journal": self.partitions}
 
         def named():
@@ -220,6 +328,20 @@ class FiguresTest(NodesTest):
         self.assertEqual([part["clock"] for part in self.event(right)["cluster"]["partitions"]], [""] * 2)
         right.stop()
         self.wait_until(lambda: sum(other.owned() for other in self.nodes[1:]) == 2, "the others own all")
+
+    @unittest.skipUnless(WRONG_CLOCK, "not beside a sanitizer")
+    def test_a_node_whose_clock_is_wrong_is_not_ready(self):
+        """It follows, and lacks nothing, but may not take over."""
+        first = self.owner(*HTTP)
+        wrong = self.node_ahead(60)
+        self.wait_until(lambda: "wall clock is wrong by more than 5 s" in self.log(wrong), "the log says so")
+        self.put_many(first, [str(i) for i in range(20)])
+        self.wait_until(lambda: self.of_parts(self.metrics(wrong), "lag_groups") == [0, 0]
+                        and all(self.of_parts(self.metrics(wrong), "last_group")), "it has caught up")
+        self.assertEqual(self.of_parts(self.metrics(wrong), "replica_ready"), [0, 0])
+        ready = "select ready from elapse.node where name like '%:{}' and beat > clock_timestamp() - interval '2 s';\n"
+        for node, parts in ((first, "{0,1}"), (wrong, "{}")):
+            self.wait_until(lambda node=node, parts=parts: self.primary.sql(ready.format(node.port)) == parts, parts)
 
     def test_names_that_are_emptied_are_a_complaint(self):
         node = self.owner(*HTTP)

@@ -9,8 +9,8 @@ PAGE = support.ROOT / "docs/guide/cluster.md"
 
 
 def blocks():
-    """The statements of the page, block by block, without the names of its servers."""
-    text = PAGE.read_text(encoding="utf-8")
+    """The statements of the page's part on that, block by block, without the names of its servers."""
+    [text] = re.findall(r"(?ms)^## The database: by hand$(.*?)^## ", PAGE.read_text(encoding="utf-8"))
     found = re.findall(r"(?s)```sql\n(.*?)```", text)
     return [re.sub(r"(?m)^ +", "", block) for block in found]
 

@@ -39,6 +39,9 @@ class Promote(NodesTest):
     def streaming(self, server):
         return self.number("select count(*) from pg_stat_replication where state = 'streaming'", server)
 
+    def last_group(self, server):
+        return self.number("select last_group from elapse.partition", server)
+
     def test_it_does_what_comes_first_or_says_it(self):
         first, second, third = self.servers.list
         node, other = self.owner(), self.follower()
@@ -77,7 +80,10 @@ class Promote(NodesTest):
             self.assertIn(f"later{number}", jobs)
         self.assertIn("after", jobs)
 
-        # Whoever says `anyway` gets it, and hears what is left to do.
+        # Whoever says `anyway` gets it, and hears what is left to do. Either standby can have confirmed the last
+        # groups, and server 1 is to lack none of them.
+        self.assertIsInstance(other.ask("PUT", "tube", "last"), list)
+        self.wait_until(lambda: self.last_group(second) == self.last_group(third), "server 1 has all groups")
         self.say("kill 2")
         self.say("kill 0")
         self.refused("promote 1", "server 0 may have more of the log, and is not there: say `start 0`")

@@ -156,16 +156,23 @@ class Waits(PasswordsTest):
 
     def a_node_that_waits_for_a_locked_table_ends(self):
         """It begins last and ends first: no other node can start meanwhile."""
-        self.addCleanup(self.primary.sql, "rollback;\n")
-        self.primary.sql("begin;\nlock table elapse.queue in access exclusive mode;\n")
-        node = support.Node(self.folder / "alone", [self.primary.host])
-        self.nodes.append(node)
-        node.begin()
-        self.wait_until(lambda: self.number("select count(*) from pg_locks where not granted"), "it waits")
-        node.process.signal(signal.SIGTERM)
-        yield
-        self.assertEqual(node.process.wait(), 0, node.process.text())
-        self.primary.sql("rollback;\n")
+        # A session of its own, because statistics stand still within a transaction.
+        lock = self.primary.start_sql(
+            "begin;\nlock table elapse.queue in access exclusive mode;\n\\echo done\n")
+        self.assertEqual(lock.stdout.readline(), "done\n")
+        try:
+            # The other nodes wait for the table, too. This one has told its name: by then it is ready for signals.
+            node = support.Node(self.folder / "alone", [f"{self.primary.host} application_name=alone"])
+            self.nodes.append(node)
+            node.begin()
+            self.wait_until(lambda: self.number(
+                "select count(*) from pg_stat_activity where application_name = 'alone' and wait_event_type = 'Lock'"),
+                            "it waits")
+            node.process.signal(signal.SIGTERM)
+            yield
+            self.assertEqual(node.process.wait(), 0, node.process.text())
+        finally:
+            lock.communicate("rollback;\n")
 
 
 class Links(PasswordsTest):
@@ -264,7 +271,7 @@ class Links(PasswordsTest):
         for node in nodes:
             self.assertIsInstance(self.ask_as(node, long, "PUT", "tube", "a"), list)
 
-    def test_a_link_with_tls_gets_replies_alone(self):
+    def test_a_link_with_tls_gets_messages_within_its_session(self):
         """A push message that went past the session would end it."""
         subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
                         "-keyout", "key", "-out", "certificate", "-days", "2", "-subj", "/CN=node"],
@@ -279,9 +286,19 @@ class Links(PasswordsTest):
             link.file = link.socket.makefile("rb")
             link.ask("HELLO", "3")
             self.assertEqual(link.ask("NODE", "HELLO", "1", "test", "0"), "OK")
+            messages = []
+
+            def reply_to(*words):
+                link.send(*words)
+                while link.file.peek(1)[:1] == b">":
+                    self.assertEqual(link.line(), (b">", "1"))
+                    messages.append(link.receive())
+                return link.receive()
+
             for body in ("a", "b", "c"):
                 self.put(node, body)
-                self.assertEqual(link.ask("RESERVE", "tube")[0][4], body)
+                self.assertEqual(reply_to("RESERVE", "tube")[0][4], body)
+            self.assertEqual(set(messages), {"ready"})
 
     def test_owners_may_have_names(self):
         """The name has two addresses on many machines; nobody listens at one of them."""

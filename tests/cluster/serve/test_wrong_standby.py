@@ -57,6 +57,92 @@ class WrongStandbyTest(NodesTest):
         node.fails = True
 
 
+class WitnessTest(WrongStandbyTest):
+    """A node that has lost its directory knows from its file `witness` which groups it has seen in the row."""
+
+    def lose_groups(self, first):
+        """The groups from `first` on are gone, as after the promotion of a standby that lacks them."""
+        self.primary.sql(
+            f"begin;\nupdate elapse.partition set last_group = {first - 1}, last_hash = (select hash_of_previous"
+            f" from elapse.log_test_0_0 where group_number = {first});\n"
+            f"delete from elapse.log_test_0_0 where group_number >= {first};\ncommit;\n")
+
+    def witness(self, node):
+        """Returns the group that the file says."""
+        file = node.data / "witness"
+        return int.from_bytes(file.read_bytes()[32:40], "little") if file.exists() else 0
+
+    def nodes_with_groups(self):
+        """An owner, and a node that has seen many groups and lost them. Both have ended."""
+        owner = self.owner()
+        follower = self.follower()
+        self.put_many(owner, BEFORE)
+        self.bodies = set(BEFORE)
+        self.seen = self.row()["last_group"]
+
+        def sees():
+            self.bodies.add(f"body{len(self.bodies)}")
+            self.put(owner, f"body{len(self.bodies) - 1}")
+            return self.witness(follower) >= self.seen
+
+        self.wait_until(sees, "the follower has written what it sees")
+        follower.stop()
+        owner.stop()
+        shutil.rmtree(follower.data / "part-0")
+        return follower
+
+    def test_a_node_without_its_directory_marks_lost_groups(self):
+        follower = self.nodes_with_groups()
+        self.lose_groups(self.seen)
+        follower.begin()
+        self.ends_loudly(follower, "lacks groups that were acknowledged")
+        self.assertRegex(self.row()["stopped"], rf"knows group \d+ of epoch \d+, and the database ended with group {self.seen - 1} ")
+        # An operator accepts that. The node has nothing that it could give back, and goes on.
+        self.succeed("accept-loss", "--partition", 0, "--yes")
+        follower.start()
+        self.wait_until(lambda: follower.owned() == 1, "it owns the partition")
+        self.assertIn("this node has seen groups that the database lacks", follower.process.text())
+        self.assertIn("knows group", self.row()["missed"])
+        follower.stop()
+        follower.start()
+        self.wait_until(lambda: follower.owned() == 1, "it owns the partition again")
+        self.assertNotIn("this node has seen groups", follower.process.text())
+
+    def test_a_directory_that_no_list_names_is_compared(self):
+        """Only the old owner knows what is lost. The others went on, and gave its copy to another node."""
+        options = ("--followers", "1", "--balance-after", "1s", "--replace-after", "2s")
+        first = self.owner("--node", "first", *options)
+        self.put_many(first, BEFORE)
+        first.kill()
+        (first.data / "witness").unlink(missing_ok=True)
+        self.lose_groups(self.row()["last_group"])
+        others = [self.follower("--node", name, *options) for name in ("second", "third")]
+        self.put_many(others[0], LATER)
+
+        def lists():
+            return self.primary.sql("select replicas from elapse.place where queue = 'test';\n").split()
+
+        self.wait_until(lambda: sorted(lists()) == ["second", "third"], "the others have the copies")
+        first.begin()
+        self.ends_loudly(first, "lacks groups that were acknowledged")
+        self.assertIn("knows group", self.row()["missed"])
+
+    def test_a_log_that_is_whole_is_followed(self):
+        follower = self.nodes_with_groups()
+        follower.start()
+        self.wait_until(lambda: follower.owned() == 1, "it owns the partition")
+        self.assertEqual(set(self.take(follower)), self.bodies)
+        self.assertEqual((self.row()["stopped"], self.row()["missed"]), ("", ""))
+
+    def test_a_damaged_witness_is_no_reason_to_end(self):
+        follower = self.nodes_with_groups()
+        file = follower.data / "witness"
+        file.write_bytes(file.read_bytes()[:-1])
+        follower.start()
+        self.wait_until(lambda: follower.owned() == 1, "it owns the partition")
+        self.assertIn("the file is damaged, or of another queue", follower.process.text())
+
+
 class AfterLoss(WrongStandbyTest):
     """All nodes have ended, because the primary lacks groups. That is made once, and is the beginning of
     each test: `kept` has the directories, and the tables of the primary as SQL.
@@ -244,6 +330,30 @@ class ManyPartitions(WrongStandbyTest):
 
 
 class Repairs(AfterLoss):
+    def test_lost_groups_of_a_directory_that_was_set_aside(self):
+        """The node has made its copy anew since, and that one lacks the lost groups."""
+        first, second = self.kept_node("first"), self.kept_node("second")
+        (first.data / "part-0").rename(first.data / "part-0.left-1")
+        shutil.copytree(second.data / "part-0", first.data / "part-0")
+        said = self.succeed("append-lost", "--data", first.data)
+        self.assertIn(f"the directory that was set aside: {first.data}/part-0.left-1\n", said)
+        self.assertIn("appended again, up to group ", said)
+        shutil.rmtree(first.data / "part-0")
+        self.assertIn("nothing is to be appended", self.succeed("append-lost", "--data", first.data))
+        second.start()
+        self.wait_until(lambda: second.owned() == 1, "a node owns it")
+        self.assertEqual(set(self.take(second)), {*BEFORE, *LATER})
+
+    def test_a_directory_that_cannot_be_read_may_have_the_lost_groups(self):
+        """Another one, which has no lost group, is no reason to say that nothing can be appended."""
+        first, second = self.kept_node("first"), self.kept_node("second")
+        shutil.copytree(second.data / "part-0", first.data / "part-0.left-1")
+        shutil.rmtree(first.data / "part-0" / "journal")
+        done = self.cluster("append-lost", "--data", first.data)
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn(f"{first.data}/part-0: this is no directory of a queue", done.stderr)
+        self.assertNotIn("the database has all groups", done.stderr)
+
     def test_lost_groups_are_appended_again(self):
         first, second = self.kept_node("first"), self.kept_node("second")
         before = self.row()

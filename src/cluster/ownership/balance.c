@@ -1,0 +1,245 @@
+/*
+ * Chooses the next move, by the rules B1 to B6 of balance.h.
+ */
+#include "balance.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/assert.h"
+
+/* A target that has not come true after so many leases is taken away (B1). */
+#define TARGET_LEASES UINT64_C(3)
+#define AGAIN_LEASES  UINT64_C(6) /* how long no target follows one that has not come true (B3) */
+
+/* ---- looking ---- */
+
+int elapse__balance_find(const struct elapse__balance_view *view, const char *name)
+{
+    for (size_t i = 0; i < view->node_count; i++)
+        if (strcmp(view->nodes[i].name, name) == 0)
+            return (int)i;
+    return -1;
+}
+
+int elapse__balance_node_of(const struct elapse__balance_view *view, const char *life)
+{
+    const char *slash = strrchr(life, '/');
+
+    for (size_t i = 0; slash != NULL && i < view->node_count; i++) {
+        size_t length = strlen(view->nodes[i].name);
+        if (length == (size_t)(slash - life) && memcmp(view->nodes[i].name, life, length) == 0)
+            return (int)i;
+    }
+    return -1;
+}
+
+void elapse__balance_count(const struct elapse__balance_view *view)
+{
+    for (size_t i = 0; i < view->node_count; i++)
+        view->nodes[i].owns = 0;
+    for (uint32_t i = 0; i < view->partition_count; i++)
+        if (view->partitions[i].owner >= 0)
+            view->nodes[view->partitions[i].owner].owns++;
+}
+
+bool elapse__balance_lives(const struct elapse__balance_view *view, int node)
+{
+    ELAPSE__ASSERT(node < (int)view->node_count);
+    return node >= 0 && view->nodes[node].lives;
+}
+
+bool elapse__balance_is_ready(const struct elapse__balance_view *view, uint32_t partition, int node)
+{
+    return elapse__balance_lives(view, node) && view->nodes[node].ready[partition];
+}
+
+bool elapse__balance_has_other(const struct elapse__balance_view *view, uint32_t partition,
+                               int node)
+{
+    ELAPSE__ASSERT_THAT(partition, <, view->partition_count);
+    for (int i = 0; i < (int)view->node_count; i++)
+        if (i != node && elapse__balance_is_ready(view, partition, i))
+            return true;
+    return false;
+}
+
+/* Returns whether the balancer itself may choose the node (B2, B6). */
+static bool is_choosable(const struct elapse__balance_view *view, int node)
+{
+    return elapse__balance_lives(view, node) && !view->nodes[node].drains &&
+           llabs(view->nodes[node].ahead_ms) <= ELAPSE__BALANCE_CLOCK_MS;
+}
+
+enum elapse__partition_next_owner elapse__balance_expect(const struct elapse__balance_view *view,
+                                                         uint32_t partition, int me)
+{
+    const struct elapse__balance_partition *row = &view->partitions[partition];
+
+    ELAPSE__ASSERT_THAT(partition, <, view->partition_count);
+    if (row->has_target && elapse__balance_lives(view, row->target))
+        return row->target == me ? ELAPSE__NEXT_OWNER_HERE : ELAPSE__NEXT_OWNER_THERE;
+    if (me < 0 || !view->nodes[me].drains)
+        return ELAPSE__NEXT_OWNER_ANY;
+    for (int i = 0; i < (int)view->node_count; i++)
+        if (i != me && !view->nodes[i].drains && elapse__balance_is_ready(view, partition, i))
+            return ELAPSE__NEXT_OWNER_THERE;
+    return ELAPSE__NEXT_OWNER_ANY;
+}
+
+/* ---- targets that are set ---- */
+
+/* Returns whether the target of the partition is of no use any more (B1). */
+static bool has_ended(struct elapse__balance *balance, const struct elapse__balance_view *view,
+                      const struct elapse__balance_options *options, uint32_t partition,
+                      uint64_t now_ms)
+{
+    const struct elapse__balance_partition *row = &view->partitions[partition];
+
+    ELAPSE__ASSERT(row->has_target);
+    if (!balance->has_target || balance->partition != partition) {
+        balance->has_target = true;
+        balance->partition = partition;
+        balance->target_since_ms = now_ms;
+    }
+    return row->target == row->owner || view->is_paused || row->is_stopped ||
+           !elapse__balance_is_ready(view, partition, row->target) ||
+           (view->nodes[row->target].drains && row->target != row->preferred) ||
+           now_ms - balance->target_since_ms >= TARGET_LEASES * options->lease_ms;
+}
+
+/* ---- choosing ---- */
+
+/* Returns the node with the fewest partitions of those that are ready for this one and may be
+ * chosen, or -1. */
+static int emptiest(const struct elapse__balance_view *view, uint32_t partition)
+{
+    uint32_t fewest = UINT32_MAX;
+    int found = -1;
+
+    for (int i = 0; i < (int)view->node_count; i++) {
+        if (i == view->partitions[partition].owner || !is_choosable(view, i) ||
+            !elapse__balance_is_ready(view, partition, i))
+            continue;
+        if (view->nodes[i].owns < fewest) {
+            fewest = view->nodes[i].owns;
+            found = i;
+        }
+    }
+    return found;
+}
+
+/* Finds a partition that is not where an operator wants it (B4). */
+static bool find_preferred(const struct elapse__balance_view *view,
+                           struct elapse__balance_move *move)
+{
+    for (uint32_t i = 0; i < view->partition_count; i++) {
+        const struct elapse__balance_partition *row = &view->partitions[i];
+        if (row->owner < 0 || row->is_stopped || row->preferred < 0 ||
+            row->preferred == row->owner || !elapse__balance_is_ready(view, i, row->preferred) ||
+            view->nodes[row->preferred].drains)
+            continue;
+        *move = (struct elapse__balance_move){i, row->preferred};
+        return true;
+    }
+    return false;
+}
+
+/* Finds a partition of a node that drains (B4). */
+static bool find_drained(const struct elapse__balance_view *view, struct elapse__balance_move *move)
+{
+    for (uint32_t i = 0; i < view->partition_count; i++) {
+        const struct elapse__balance_partition *row = &view->partitions[i];
+        if (row->owner < 0 || row->is_stopped || !view->nodes[row->owner].drains)
+            continue;
+        int target = emptiest(view, i);
+        if (target < 0)
+            continue;
+        *move = (struct elapse__balance_move){i, target};
+        return true;
+    }
+    return false;
+}
+
+/* Returns whether all partitions have owners that live and are ready (B5). */
+static bool is_whole(const struct elapse__balance_view *view)
+{
+    bool whole = true;
+
+    for (uint32_t i = 0; i < view->partition_count; i++)
+        whole = whole && !view->partitions[i].is_stopped &&
+                elapse__balance_is_ready(view, i, view->partitions[i].owner);
+    return whole;
+}
+
+/* Finds a partition that makes the counts more even. Partition 0 is the last choice, because the
+ * balancer moves with it. */
+static bool find_uneven(const struct elapse__balance_view *view, struct elapse__balance_move *move)
+{
+    uint32_t best = 1; /* the counts have to differ by more */
+    bool is_found = false;
+
+    for (uint32_t i = view->partition_count; i-- > 0;) {
+        const struct elapse__balance_partition *row = &view->partitions[i];
+        int target = row->is_preferred ? -1 : emptiest(view, i);
+        if (target < 0)
+            continue;
+        uint32_t from = view->nodes[row->owner].owns;
+        uint32_t to = view->nodes[target].owns;
+        if (from <= to || from - to <= best)
+            continue;
+        best = from - to;
+        *move = (struct elapse__balance_move){i, target};
+        is_found = true;
+    }
+    return is_found;
+}
+
+/* Returns whether the counts have been uneven for long enough, and stores the move. */
+static bool find_balance(struct elapse__balance *balance, const struct elapse__balance_view *view,
+                         const struct elapse__balance_options *options, uint64_t now_ms,
+                         struct elapse__balance_move *move)
+{
+    bool is_uneven = is_whole(view) && find_uneven(view, move);
+
+    if (is_uneven && !balance->is_uneven)
+        balance->uneven_since_ms = now_ms;
+    balance->is_uneven = is_uneven;
+    return is_uneven && now_ms - balance->uneven_since_ms >= options->balance_after_ms;
+}
+
+bool elapse__balance_next(struct elapse__balance *balance, const struct elapse__balance_view *view,
+                          const struct elapse__balance_options *options, uint64_t now_ms,
+                          struct elapse__balance_move *move)
+{
+    struct elapse__balance_move even;
+
+    for (uint32_t i = 0; i < view->partition_count; i++) {
+        if (!view->partitions[i].has_target)
+            continue;
+        const struct elapse__balance_partition *row = &view->partitions[i];
+        if (!has_ended(balance, view, options, i, now_ms))
+            return false; /* B1 */
+        *move = (struct elapse__balance_move){i, -1};
+        if (row->target < 0 || row->target != row->owner)
+            balance->next_ms = now_ms + AGAIN_LEASES * options->lease_ms;
+        return true;
+    }
+    balance->has_target = false;
+    if (view->is_paused || !options->is_calm) {
+        balance->is_uneven = false;
+        return false;
+    }
+    /* Looks at the counts in any case, so that it knows since when they have been uneven. */
+    bool is_found = find_balance(balance, view, options, now_ms, &even);
+    if (now_ms < balance->next_ms)
+        return false;
+    if (is_found)
+        *move = even;
+    is_found = find_preferred(view, move) || find_drained(view, move) || is_found;
+    ELAPSE__ASSERT(!is_found ||
+                   elapse__balance_is_ready(view, move->partition, move->target)); /* B2 */
+    if (is_found)
+        balance->next_ms = now_ms + ELAPSE__BALANCE_PAUSE_MS;
+    return is_found;
+}

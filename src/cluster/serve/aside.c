@@ -1,0 +1,310 @@
+/*
+ * Sets directories of partitions aside, and removes them (src/cluster/ownership/give_up.h says
+ * when).
+ *
+ *      part-N --set aside--> part-N.left-EPOCH --removed--> part-N.gone --> nothing
+ *
+ * A directory with the last name is about to be removed, and may lack files. So the next start
+ * removes what a crash has left of it.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/assert.h"
+#include "../../os/program.h"
+#include "base.h"
+
+static const char aside_word[] = ".left-", gone_word[] = ".gone";
+
+static const char *outer_of(const struct elapse__cluster *cluster)
+{
+    return elapse__cluster_options(cluster)->directory;
+}
+
+/* Returns when the disk has the names in the node's directory. */
+static int sync_outer(const struct elapse__cluster *cluster)
+{
+    int directory;
+    int error = elapse__files_linux.open_directory(outer_of(cluster), &directory);
+
+    if (error != 0)
+        return error;
+    error = elapse__files_linux.sync_directory(directory);
+    elapse__files_linux.close(directory);
+    return error;
+}
+
+static void complain(struct elapse__cluster_partition *partition, const char *path, int error)
+{
+    elapse__cluster_partition_say(partition, ELAPSE__LOGGER_WARNING,
+                                  "partition %" PRIu32 ": %s cannot be given up: %s",
+                                  partition->number, path, elapse__os_error_text(error));
+}
+
+/* ---- setting aside ---- */
+
+struct elapse__cluster_files
+elapse__cluster_files(const struct elapse__cluster_partition *partition, unsigned kind)
+{
+    bool is_aside = kind == ELAPSE__CLUSTER_FILES_ASIDE;
+    const struct elapse__store_left *left = is_aside ? &partition->aside_left : &partition->left;
+    const struct elapse__store_witness *known = &left->known;
+    struct elapse__cluster_files files = {
+        .has_files = is_aside ? partition->is_aside : partition->is_left,
+        .number = is_aside ? 0 : partition->files_number,
+        .end = {{left->end_group, left->end_hash},
+                left->memory.seen_epoch,
+                left->memory.system_identifier,
+                left->memory.timeline},
+    };
+
+    ELAPSE__ASSERT_THAT(kind, <, ELAPSE__CLUSTER_FILES);
+    if (known->group > left->end_group)
+        files.end = (struct elapse__partition_witness){{known->group, known->hash},
+                                                       known->epoch,
+                                                       known->system_identifier,
+                                                       (uint32_t)known->timeline};
+    return files;
+}
+
+/* Writes into a directory which place continues its end now, if that is known. */
+static int note_continued(const struct elapse__cluster_partition *partition, unsigned kind,
+                          const char *directory, struct elapse__store_left *left)
+{
+    const struct elapse__cluster_seen_files *seen = &partition->seen_files[kind];
+    const struct elapse__cluster_files files = elapse__cluster_files(partition, kind);
+    const struct elapse__partition_witness *place = &seen->continued;
+
+    if (!files.has_files || !seen->is_continued ||
+        !elapse__cluster_are_same_files(&files, &seen->files) ||
+        place->place.group <= files.end.place.group)
+        return 0;
+    left->known =
+        (struct elapse__store_witness){place->place.group, place->place.hash, place->epoch,
+                                       place->system_identifier, place->timeline};
+    return elapse__store_remember_left(&elapse__files_linux, directory, left);
+}
+
+void elapse__cluster_set_aside(struct elapse__cluster_partition *partition)
+{
+    const char *directory = partition->directory;
+    struct elapse__store_left left = partition->left;
+
+    ELAPSE__ASSERT(partition->is_left && !partition->is_aside);
+    ELAPSE__ASSERT(partition->store == NULL && partition->runner == NULL);
+    int error = note_continued(partition, ELAPSE__CLUSTER_FILES_LEFT, directory, &left);
+    int size = snprintf(partition->aside, sizeof partition->aside, "%s%s%" PRIu64, directory,
+                        aside_word, left.memory.seen_epoch);
+    if (error == 0 && (size < 0 || (size_t)size >= sizeof partition->aside))
+        error = ENAMETOOLONG;
+    if (error == 0)
+        error = elapse__os_rename(directory, partition->aside);
+    if (error != 0) {
+        complain(partition, directory, error);
+        return;
+    }
+    (void)sync_outer(partition->cluster); /* after a crash the old name is as good */
+    partition->aside_left = left;
+    partition->is_aside = true;
+    partition->is_left = false;
+    elapse__cluster_partition_say(partition, ELAPSE__LOGGER_NOTICE,
+                                  "partition %" PRIu32
+                                  ": the files of this node's copy are set aside as %s: the log "
+                                  "continues them, and other nodes have copies",
+                                  partition->number, partition->aside);
+}
+
+/* ---- removing ---- */
+
+/* Removes what is in a directory. `remove_inner` is called for a directory in it. */
+struct removal {
+    const char *path;
+    int directory;
+    bool is_inner;
+};
+
+static int remove_directory(const char *path, bool is_inner);
+
+static int remove_name(void *context, const char *name)
+{
+    const struct removal *removal = context;
+    char inner[ELAPSE__CLUSTER_PARTITION_DIRECTORY_BYTES];
+    int error = elapse__files_linux.unlink(removal->directory, name);
+
+    if (error != EISDIR || removal->is_inner)
+        return error;
+    int size = snprintf(inner, sizeof inner, "%s/%s", removal->path, name);
+    return size > 0 && (size_t)size < sizeof inner ? remove_directory(inner, true) : ENAMETOOLONG;
+}
+
+/* Removes a directory with its files, and with the directories in it, which have only files. */
+static int remove_directory(const char *path, bool is_inner) /* NOLINT(misc-no-recursion): once */
+{
+    struct removal removal = {.path = path, .is_inner = is_inner};
+    int error = elapse__files_linux.open_directory(path, &removal.directory);
+
+    if (error != 0)
+        return error;
+    error = elapse__files_linux.list(removal.directory, remove_name, &removal);
+    elapse__files_linux.close(removal.directory);
+    return error == 0 ? elapse__os_remove(path) : error;
+}
+
+/* Stores the name that the partition's directory has while it is removed. */
+static int name_gone(const struct elapse__cluster_partition *partition,
+                     char path[ELAPSE__CLUSTER_PARTITION_DIRECTORY_BYTES])
+{
+    int size = snprintf(path, ELAPSE__CLUSTER_PARTITION_DIRECTORY_BYTES, "%s%s",
+                        partition->directory, gone_word);
+    return size > 0 && size < ELAPSE__CLUSTER_PARTITION_DIRECTORY_BYTES ? 0 : ENAMETOOLONG;
+}
+
+static int look_for_unconfirmed(void *context, const char *name)
+{
+    bool *is_found = context;
+
+    *is_found = *is_found || strncmp(name, "aside-", strlen("aside-")) == 0;
+    return 0;
+}
+
+/* Returns whether the journal has groups beside it that were put aside (log.h of the journal). */
+static bool has_unconfirmed(const char *aside)
+{
+    char path[ELAPSE__CLUSTER_PARTITION_DIRECTORY_BYTES + sizeof "/journal"];
+    bool is_found = false;
+    int directory;
+
+    (void)snprintf(path, sizeof path, "%s/journal", aside);
+    if (elapse__files_linux.open_directory(path, &directory) != 0)
+        return false;
+    if (elapse__files_linux.list(directory, look_for_unconfirmed, &is_found) != 0)
+        is_found = true; /* nobody knows */
+    elapse__files_linux.close(directory);
+    return is_found;
+}
+
+void elapse__cluster_remove_aside(struct elapse__cluster_partition *partition)
+{
+    char path[ELAPSE__CLUSTER_PARTITION_DIRECTORY_BYTES];
+
+    ELAPSE__ASSERT(partition->is_aside);
+    if (has_unconfirmed(partition->aside)) {
+        partition->is_aside = false;
+        elapse__cluster_partition_say(
+            partition, ELAPSE__LOGGER_WARNING,
+            "partition %" PRIu32 ": %s stays, and is yours to remove: its files journal/aside-* "
+            "have commands that were never confirmed",
+            partition->number, partition->aside);
+        return;
+    }
+    int error = name_gone(partition, path);
+    if (error == 0)
+        error = elapse__os_rename(partition->aside, path);
+    /* An earlier call may have failed behind the rename, or an operator has removed it. */
+    if (error == 0 || error == ENOENT)
+        error = sync_outer(partition->cluster); /* before files are missing in it */
+    if (error == 0)
+        error = remove_directory(path, false);
+    if (error != 0 && error != ENOENT) {
+        complain(partition, partition->aside, error);
+        return;
+    }
+    partition->is_aside = false;
+    elapse__cluster_partition_say(partition, ELAPSE__LOGGER_NOTICE,
+                                  "partition %" PRIu32 ": %s is removed: the log continues its "
+                                  "files, and other nodes have copies",
+                                  partition->number, partition->aside);
+}
+
+/* ---- the beginning and the end ---- */
+
+/* Reads digits. Returns false if there are none, or a number that is too large. */
+static bool read_digits(const char **text, uint64_t *number)
+{
+    char *end = NULL;
+
+    if (**text < '0' || **text > '9')
+        return false;
+    errno = 0;
+    *number = strtoull(*text, &end, 10);
+    *text = end;
+    return errno == 0;
+}
+
+static void find_aside(struct elapse__cluster_partition *partition, const char *name)
+{
+    bool is_left = false;
+    int size = snprintf(partition->aside, sizeof partition->aside, "%s/%s",
+                        outer_of(partition->cluster), name);
+
+    if (size < 0 || (size_t)size >= sizeof partition->aside)
+        return;
+    int error = elapse__store_recall_left(&elapse__files_linux, partition->aside,
+                                          &partition->aside_left, &is_left);
+    partition->is_aside = error == 0 && is_left; /* other ones are left to the operator */
+}
+
+static void remove_gone(struct elapse__cluster_partition *partition)
+{
+    char path[ELAPSE__CLUSTER_PARTITION_DIRECTORY_BYTES];
+    int error = name_gone(partition, path);
+
+    if (error == 0)
+        error = remove_directory(path, false);
+    if (error != 0)
+        complain(partition, path, error);
+}
+
+static int look_at_name(void *context, const char *name)
+{
+    struct elapse__cluster *cluster = context;
+    static const char first[] = "part-";
+    const char *rest = name + strlen(first);
+    uint64_t number, epoch;
+
+    if (strncmp(name, first, strlen(first)) != 0 || !read_digits(&rest, &number) ||
+        number >= cluster->partition_count)
+        return 0;
+    struct elapse__cluster_partition *partition = &cluster->partitions[number];
+    if (strcmp(rest, gone_word) == 0)
+        remove_gone(partition);
+    if (strncmp(rest, aside_word, strlen(aside_word)) != 0 || partition->is_aside)
+        return 0;
+    rest += strlen(aside_word);
+    if (read_digits(&rest, &epoch) && *rest == '\0')
+        find_aside(partition, name);
+    return 0;
+}
+
+void elapse__cluster_find_aside(struct elapse__cluster *cluster)
+{
+    int directory;
+    int error = elapse__files_linux.open_directory(outer_of(cluster), &directory);
+
+    if (error == 0) {
+        error = elapse__files_linux.list(directory, look_at_name, cluster);
+        elapse__files_linux.close(directory);
+    }
+    if (error != 0)
+        elapse__logger(elapse__cluster_logger(cluster), ELAPSE__LOGGER_WARNING,
+                       ELAPSE__EVENT_CLUSTER, "%s: %s", outer_of(cluster),
+                       elapse__os_error_text(error));
+}
+
+void elapse__cluster_note_continued(struct elapse__cluster *cluster)
+{
+    for (uint32_t i = 0; i < cluster->partition_count; i++) {
+        struct elapse__cluster_partition *partition = &cluster->partitions[i];
+        ELAPSE__ASSERT(!partition->has_copier && !partition->has_remover);
+        int error = note_continued(partition, ELAPSE__CLUSTER_FILES_LEFT, partition->directory,
+                                   &partition->left);
+        if (error == 0)
+            error = note_continued(partition, ELAPSE__CLUSTER_FILES_ASIDE, partition->aside,
+                                   &partition->aside_left);
+        if (error != 0)
+            complain(partition, partition->directory, error);
+    }
+}
