@@ -34,6 +34,9 @@ endforeach()
 function(elapse_hide object)
     list(TRANSFORM ARGN REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>" OUTPUT_VARIABLE objects)
     separate_arguments(flags NATIVE_COMMAND "${CMAKE_C_FLAGS}")
+    if(CMAKE_C_COMPILER_TARGET) # clang for another machine
+        list(APPEND flags --target=${CMAKE_C_COMPILER_TARGET})
+    endif()
     add_custom_command(OUTPUT ${object}
         COMMAND ${CMAKE_C_COMPILER} ${flags} -r -nostdlib -o ${object} ${objects}
         COMMAND ${CMAKE_OBJCOPY} --localize-hidden ${object}

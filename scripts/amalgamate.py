@@ -21,7 +21,7 @@ STRUCTURES = [ROOT / "src/structures"]
 # What src/os and src/base hold for the program, its server and the library elapse-queue, not for
 # this library.
 OF_OTHERS = {"linux_files.c", "linux_program.c", "linux_program_read.c", "linux_regions.c", "linux_sockets.c",
-             "memory_files.c", "test_clock.c", "arena.c", "base64.c", "buffer.c", "decimal.c", "history.c", "json_escape.c", "json_writer.c", "utf8.c"}
+             "memory_files.c", "test_clock.c", "arena.c", "base64.c", "buffer.c", "decimal.c", "history.c", "json_escape.c", "json_writer.c", "node_json.c", "utf8.c"}
 SCHEDULER = [ROOT / "src" / room for room in ("base", "os", "cron", "scheduler")]
 QUEUE = [ROOT / "src" / room for room in ("engine/journal", "queue", "engine", "engine/store")]
 QUEUE_FILES = [ROOT / "src/base/arena.c", ROOT / "src/os/linux_files.c", ROOT / "src/os/linux_regions.c",

@@ -112,8 +112,12 @@ class Server:
             f"unix_socket_directories = '{self.directory}'\n" \
             f"synchronous_standby_names = '{names}'\n"
         if primary is not None:
-            text += f"primary_conninfo = 'host={primary.directory} user={SUPERUSER}'\n"
+            text += f"primary_conninfo = '{self.way_to(primary)}'\n"
         (self.data / "settings.conf").write_text(text, encoding="ascii")
+
+    @staticmethod
+    def way_to(primary):
+        return "" if primary is None else f"host={primary.directory} user={SUPERUSER}"
 
     def become_standby(self):
         (self.data / "standby.signal").touch()
@@ -348,6 +352,9 @@ class Servers:
         """The standby follows another primary."""
         server.write_settings(self.names, primary)
         server.sql("select pg_reload_conf();\n")
+        # The call returns before the server has read its settings.
+        wait_until(lambda: server.sql("select current_setting('primary_conninfo');\n") == server.way_to(primary),
+                   f"{server.name} has read its settings")
 
     def rebuild(self, server, primary):
         """The server becomes a standby from a new copy of the primary."""

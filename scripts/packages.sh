@@ -22,6 +22,7 @@ libcmocka-dev    header   cmocka.h
 python3          command  python3
 python3-croniter  python  croniter
 python3-redis    python   redis
+python3-yaml     python   yaml
 python3-psycopg2  python  psycopg2
 redis-tools      command  redis-cli
 chromium         command  chromium
@@ -32,6 +33,8 @@ python3-pip      file     /usr/lib/python3/dist-packages/pip/__init__.py
 python3-setuptools  file  /usr/lib/python3/dist-packages/setuptools/__init__.py
 python3-venv     file     /usr/lib/python3*/ensurepip/__init__.py
 python3-wheel    file     /usr/lib/python3/dist-packages/wheel/__init__.py
+black            file     /usr/lib/python3/dist-packages/black/__init__.py
+pylint           file     /usr/lib/python3/dist-packages/pylint/__init__.py
 mypy             file     /usr/lib/python3/dist-packages/mypy/__init__.py
 libhiredis-dev   header   hiredis/hiredis.h
 prometheus       command  promtool

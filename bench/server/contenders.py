@@ -13,6 +13,9 @@ RESP_VERBS = frozenset(("put", "put-key", "put-now", "put-at", "delete", "cancel
                         "story", "heartbeat", "drain", "timers", "churn"))
 LINE_VERBS = frozenset(("put", "put-now", "delete", "story", "heartbeat", "drain", "timers",
                         "churn"))
+# The Debian package of what a contender misses, where the names differ.
+PACKAGES = {"elapse-bench-server-postgres": "libpq-dev",
+            "elapse-bench-server-rabbitmq": "librabbitmq-dev"}
 PROGRAMS = {"drain": "elapse-bench-server-drain", "timers": "elapse-bench-server-timers"}
 
 

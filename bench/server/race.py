@@ -18,10 +18,11 @@ sys.dont_write_bytecode = True
 # pylint: disable=wrong-import-position
 import contenders  # noqa: E402
 import plots  # noqa: E402
+import quick  # noqa: E402
 import report  # noqa: E402
 from results import Mismatch, Results  # noqa: E402
 from server import Failure  # noqa: E402
-from workloads import FULL, QUICK, WORKLOADS, takes_part  # noqa: E402
+from workloads import FULL, QUICK, TINY, WORKLOADS, takes_part  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.path.join(os.path.dirname(os.path.dirname(HERE)), "build")
@@ -67,16 +68,18 @@ def parse_arguments(arguments):
     names = tuple(contenders.KNOWN)
     parser = Parser(prog="race.py", description=__doc__, allow_abbrev=False,
                     epilog=f"Contenders: {', '.join(names)}. Workloads: {', '.join(WORKLOADS)}.")
-    parser.add_argument("--contenders", type=some_of(names), default=names, metavar="A,B")
-    parser.add_argument("--only", type=some_of(tuple(WORKLOADS)), default=tuple(WORKLOADS),
-                        metavar="A,B", help="only these workloads; put* is all that begin with put")
-    parser.add_argument("--rounds", type=number_of(int, 100), help="3, and 1 with --quick")
+    parser.add_argument("--contenders", type=some_of(names), metavar="A,B")
+    parser.add_argument("--only", type=some_of(tuple(WORKLOADS)), metavar="A,B",
+                        help="only these workloads; put* is all that begin with put")
+    parser.add_argument("--rounds", type=number_of(int, 100), help="3, and 1 if not the full race")
     parser.add_argument("--quick", action="store_true",
-                        help="a minute or two: small counts, which say only that it all runs")
-    parser.add_argument("--minutes", type=number_of(float, 10_000), default=120,
-                        help="begin no run that would probably end later than this (120)")
+                        help=f"{quick.MINUTES} minutes: the main figures of what is installed, as text")
+    parser.add_argument("--tiny", action="store_true",
+                        help="counts that say only that it all runs; also with --quick")
+    parser.add_argument("--minutes", type=number_of(float, 10_000), help="begin no run that would "
+                        f"probably end later than this (120, and {quick.MINUTES} with --quick)")
     parser.add_argument("--csv", metavar="FILE", help="the figures; a race goes on from there "
-                        "(build/servers.csv, and none with --quick)")
+                        "(build/servers.csv, and none if not the full race)")
     parser.add_argument("--plots", metavar="DIRECTORY", help="draw SVG files there, by gnuplot")
     parser.add_argument("--report", action="store_true", help="only report what the file has")
     parser.add_argument("--directory", help="on the disk to measure; by default that of the file, "
@@ -86,9 +89,13 @@ def parse_arguments(arguments):
     parser.add_argument("--elapse", default=os.path.join(BUILD, "release/elapse"),
                         help="the program to measure")
     options = parser.parse_args(arguments)
-    options.scale = QUICK if options.quick else FULL
-    options.rounds = options.rounds or (1 if options.quick else 3)
-    if options.csv is None and not options.quick:
+    options.scale = TINY if options.tiny else QUICK if options.quick else FULL
+    options.contenders = options.contenders or (
+        tuple(name for name in quick.CONTENDERS if name in names) if options.quick else names)
+    options.only = options.only or (quick.WORKLOADS if options.quick else tuple(WORKLOADS))
+    options.rounds = options.rounds or (3 if options.scale is FULL else 1)
+    options.minutes = options.minutes or (quick.MINUTES if options.quick else 120)
+    if options.csv is None and options.scale is FULL:
         options.csv = os.path.join(BUILD, "servers.csv")
     options.directory = os.path.abspath(options.directory or
                                         os.path.dirname(options.csv or "") or ".")
@@ -182,7 +189,7 @@ def race(options, results, names):
             if run in results.done:
                 continue
             number, workload, name = run
-            expected_s = WORKLOADS[workload].expected_s if options.scale is FULL else 1
+            expected_s = WORKLOADS[workload].expected_s * options.scale.share
             if time.monotonic() + expected_s > until:
                 unmade += 1
                 continue
@@ -212,22 +219,34 @@ def note_facts(options, results):
     return names
 
 
+def left_out(options):
+    """Pairs of a contender that is not here, and the Debian packages that bring it."""
+    pairs = ((name, contenders.missing_of(name, options)) for name in options.contenders)
+    return [(name, ", ".join(contenders.PACKAGES.get(program, program) for program in missing))
+            for name, missing in pairs if missing]
+
+
 def run_all(options):
     if options.csv is not None:
         os.makedirs(os.path.dirname(os.path.abspath(options.csv)), exist_ok=True)
     if options.plots is not None:
         os.makedirs(options.plots, exist_ok=True)
     results = Results(options.csv)
+    load = os.getloadavg()[0]
     unmade = 0
     if not options.report:
         names = note_facts(options, results)
         unmade = race(options, results, names)
     promises = {name: contenders.promises_of(name) for name in contenders.KNOWN}
-    print("\n".join(report.lines(results, promises)))
+    if options.quick:
+        print("\n".join(quick.lines(results, promises, left_out(options), load)))
+    else:
+        print("\n".join(report.lines(results, promises)))
     if options.plots is not None:
         plots.draw(results, promises, options.plots)
     if unmade > 0:
-        say(f"there was no time for {unmade} runs: the same command goes on with them")
+        say(f"there was no time for {unmade} runs: " + (
+            "the same command goes on with them" if options.csv else "--minutes gives more"))
     return STATUS_FAILED if results.errors or not results.done else 0
 
 

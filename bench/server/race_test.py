@@ -21,6 +21,7 @@ sys.dont_write_bytecode = True
 # pylint: disable=wrong-import-position
 import contenders  # noqa: E402
 import plots  # noqa: E402
+import quick  # noqa: E402
 import race  # noqa: E402
 import report  # noqa: E402
 import results as results_module  # noqa: E402
@@ -164,7 +165,7 @@ class Runs(InFolder):
                 contextlib.redirect_stdout(io.StringIO()), \
                 contextlib.redirect_stderr(io.StringIO()):
             _, options = race.parse_arguments(
-                ["--quick", "--contenders", "elapse", "--csv", self.path, *arguments])
+                ["--tiny", "--contenders", "elapse", "--csv", self.path, *arguments])
             return race.run_all(options), Results(self.path)
 
     def test_resumes_where_it_was(self):
@@ -227,6 +228,64 @@ def made_up():
     for name in ("elapse", "redis"):
         found.add(1, "late-20k", name, {"histogram": [[100, 50], [2000, 3], [9000, 1]]}, 1)
     return found
+
+
+class Quick(InFolder):
+    def test_it_takes_ten_minutes_at_most(self):
+        _, options = race.parse_arguments(["--quick"])
+        self.assertEqual((options.rounds, options.minutes, options.csv), (1, 10, None))
+        self.assertEqual(options.only, quick.WORKLOADS)
+        expected_s = [workloads.WORKLOADS[name].expected_s * options.scale.share
+                      for _, name, _ in race.runs_of(options, options.contenders)]
+        self.assertLess(sum(expected_s), options.minutes * 60)
+        _, full = race.parse_arguments([])
+        self.assertEqual((full.rounds, full.minutes, full.scale), (3, 120, workloads.FULL))
+
+    def test_the_columns_are_what_is_measured(self):
+        self.assertEqual({row.workload for _, columns in quick.TABLES for _, row in columns},
+                         set(quick.WORKLOADS))
+
+    def table(self, found, left_out=(), load=0.1):
+        text = list(quick.lines(found, PROMISES, left_out, load))
+        for line in text[2:text.index(next(l for l in text if l.startswith("The small")))]:
+            self.assertLessEqual(len(line), 80, line)
+        return text
+
+    def test_ratios_are_to_elapse(self):
+        found = Results()
+        for name, rate in (("elapse", 400_000), ("redis", 100_000), ("beanstalkd", 4_000_000)):
+            found.state("version", name, f"{name} 1.0")
+            found.add(1, "put-1000", name, {"rate": rate}, 1)
+        found.add(1, "put-1", "redis", {"rate": 5}, 1)   # there is nothing to compare it with
+        found.add(1, "put-1", "elapse", {}, 1, "it ended")
+        text = self.table(found, [("rabbitmq", "rabbitmq-server")])
+        rows = {line.split()[0]: line.split()[1:] for line in text
+                if line.startswith(("elapse ", "redis ", "beanstalkd "))}
+        self.assertEqual(rows["elapse"], ["failed", "400", "k", "-"])
+        self.assertEqual(rows["redis"], ["5", "100", "k", "0.25", "-"])
+        self.assertEqual(rows["beanstalkd"], ["-", "4.00", "M°", "10", "-"])
+        self.assertIn("  rabbitmq (Debian: rabbitmq-server)", text)
+        self.assertIn("  put-1, elapse: it ended", text)
+        self.assertFalse(any(line.startswith("Jobs a second") for line in text))  # nobody ran these
+
+    def test_a_busy_machine_is_told(self):
+        for load, told in ((quick.BUSY_LOAD - 0.01, False), (quick.BUSY_LOAD, True), (5.6, True)):
+            text = "\n".join(self.table(made_up(), load=load))
+            self.assertEqual(f"at work when it began (load {load:.1f})" in text, told, load)
+
+    def test_all_contenders_fit(self):
+        text = self.table(made_up())
+        self.assertEqual(sum(line.startswith("postgres-100 ") for line in text), 2)
+
+    def test_who_is_not_here_is_named_with_the_package(self):
+        _, options = race.parse_arguments(
+            ["--quick", "--tools", self.folder, "--elapse", "/nonexistent"])
+        missing = {"postgresql", "elapse-bench-server-postgres"}
+        with mock.patch.object(contenders, "missing_of", lambda name, options: sorted(
+                missing if name.startswith("postgres") else ())):
+            self.assertEqual(race.left_out(options), [
+                (name, "libpq-dev, postgresql") for name in options.contenders
+                if name.startswith("postgres")])
 
 
 class Report(unittest.TestCase):

@@ -9,14 +9,17 @@ from collections import namedtuple
 
 from server import Failure
 
-# How much of everything. `name` keeps files of one scale apart from those of another.
-Scale = namedtuple("Scale", "name seconds jobs stories many heartbeats late_s churn_s churn_rate "
-                            "live")
+# How much of everything. `name` keeps files of one scale apart from those of another. share: of the
+# seconds that a run takes with the full scale.
+Scale = namedtuple("Scale", "name share seconds jobs stories many heartbeats late_s churn_s "
+                            "churn_rate live")
 
-FULL = Scale("full", seconds=2, jobs=1_000_000, stories=500_000, many=10_000_000,
+FULL = Scale("full", share=1, seconds=2, jobs=1_000_000, stories=500_000, many=10_000_000,
              heartbeats=100_000, late_s=10, churn_s=600, churn_rate=10_000, live=200_000)
-QUICK = Scale("quick", seconds=0.2, jobs=10_000, stories=10_000, many=20_000,
-              heartbeats=1_000, late_s=1, churn_s=2, churn_rate=1_000, live=2_000)
+QUICK = Scale("quick", share=0.5, seconds=2, jobs=100_000, stories=100_000, many=500_000,
+              heartbeats=20_000, late_s=5, churn_s=60, churn_rate=10_000, live=50_000)
+TINY = Scale("tiny", share=0.05, seconds=0.2, jobs=10_000, stories=10_000, many=20_000,
+             heartbeats=1_000, late_s=1, churn_s=2, churn_rate=1_000, live=2_000)
 
 # Windows of the loads that put a backlog and of those that are pipelined as far as it helps.
 FAR = 20_000
@@ -120,7 +123,7 @@ def many(server, scale):
     half_s = max(1, scale.late_s / 2)
     if server.can("put-at"):
         enough_s = ENOUGH_S if scale.many >= 1_000_000 else half_s + 3
-        # A quick race does not wait for a boundary: it only tries the way.
+        # A smaller race does not wait for a boundary: it only tries the way.
         at_ms = (next_boundary_ms(enough_s) if scale.name == "full"
                  else int(time.time() * 1000 + enough_s * 1000))
         yield fill(server, "put-at", scale.many, at_ms=at_ms + SLOT_MS // 2,

@@ -153,7 +153,8 @@ struct elapse_queue_fault {
  * Opens the queue in a directory, which is made if it does not exist, and stores it in `*queue`.
  * Its jobs are as they were; what became due meanwhile is ready. With ELAPSE_DURABILITY_MEMORY the
  * queue is a new one, and `directory` is not used and may be NULL. `options` NULL: all defaults.
- * `fault` NULL: no text is stored. Makes three threads. After an error `*queue` is NULL.
+ * `fault` NULL: no text is stored. Makes three threads. A fourth reads the files, and ends before
+ * the function returns. After an error `*queue` is NULL.
  * Errors: ABI (options were initialised by another version), ARGUMENT, MEMORY, SYSTEM (a call of
  * the operating system failed), DISK_FULL, IN_USE (another process has the directory, or this one
  * has opened it before), DAMAGED (a file has changed, or is missing), FORMAT (a newer version wrote

@@ -19,9 +19,9 @@ extern "C" {
 
 /* The version of the headers, as numbers and as "major.minor.patch". */
 #define ELAPSE_VERSION_MAJOR 0
-#define ELAPSE_VERSION_MINOR 2
+#define ELAPSE_VERSION_MINOR 3
 #define ELAPSE_VERSION_PATCH 0
-#define ELAPSE_VERSION_TEXT  "0.2.0"
+#define ELAPSE_VERSION_TEXT  "0.3.0"
 
 /*
  * Returns the version of the library that is running, as "major.minor.patch". This text equals

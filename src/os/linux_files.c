@@ -139,7 +139,7 @@ static int read_at(int file, uint64_t offset, void *bytes, size_t count, size_t 
 static int write_at(int file, uint64_t offset, const void *bytes, size_t count, size_t *done)
 {
     int error;
-    ELAPSE__ASSERT_THAT(offset, <=, INT64_MAX - count);
+    ELAPSE__ASSERT_THAT(offset, <=, (uint64_t)INT64_MAX - count);
     do
         error = store_done(pwrite(file, bytes, count, (off_t)offset), done);
     while (error == EINTR);

@@ -288,7 +288,7 @@ int elapse__os_rename(const char *from, const char *to)
 
 int elapse__os_remove(const char *path)
 {
-    return error_of(unlink(path));
+    return error_of(remove(path));
 }
 
 /* ---- signals ---- */

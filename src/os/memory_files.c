@@ -258,8 +258,8 @@ static int write_at(int file, uint64_t offset, const void *bytes, size_t count, 
     return elapse__files_linux.write_at(file, offset, bytes, count, done);
 }
 
-/* Takes the memory for a part of a file. The system returns zeros for the part, so nothing is
- * written. */
+/* Takes the memory for a part of a file. The system returns zeros for a part without memory, so
+ * nothing is written. What was there before goes back first. */
 static int fill(int file, uint64_t offset, uint64_t count, size_t *done)
 {
     ELAPSE__ASSERT_THAT(count, >, 0);
@@ -267,7 +267,11 @@ static int fill(int file, uint64_t offset, uint64_t count, size_t *done)
     int error;
 
     do
-        error = fallocate(file, 0, (off_t)offset, (off_t)piece) == 0 ? 0 : errno;
+        error = fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset,
+                          (off_t)piece) == 0 &&
+                        fallocate(file, 0, (off_t)offset, (off_t)piece) == 0
+                    ? 0
+                    : errno;
     while (error == EINTR);
     *done = error == 0 ? piece : 0;
     return error;

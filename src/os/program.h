@@ -133,6 +133,7 @@ int elapse__os_check_writable(const char *path);
 /* Renames a file. If a file with the name `to` exists, replaces it in one step. */
 int elapse__os_rename(const char *from, const char *to);
 
+/* Removes a file, or an empty directory. */
 int elapse__os_remove(const char *path);
 
 /* ---- signals ---- */

@@ -13,18 +13,25 @@ const struct elapse__wire_resp_option elapse__wire_resp_put_options[] = {
 _Static_assert((int)ELAPSE__PUT_OPTION_COUNT <= (int)ELAPSE__WIRE_RESP_OPTIONS_MAX,
                "a command may have all options of PUT");
 
+/* Returns the rest of the word behind the argument, if the word begins with the argument, whatever
+ * the case of its letters; otherwise NULL. A blank of the word never belongs to the argument. */
+static inline const char *rest_behind(struct elapse__wire_resp_argument argument, const char *word)
+{
+    /* A letter of the word in small has one bit more; digits and blanks have that bit already. */
+    for (uint32_t i = 0; i < argument.size; i++) {
+        unsigned own = (unsigned char)word[i];
+        ELAPSE__ASSERT((own >= 'A' && own <= 'Z') || own < 'A');
+        if (own <= ' ' || ((argument.bytes[i] ^ own) & (own | 0xDFU)) != 0)
+            return NULL;
+    }
+    return word + argument.size;
+}
+
 bool elapse__wire_resp_is(struct elapse__wire_resp_argument argument, const char *word)
 {
-    uint32_t i = 0;
+    const char *rest = rest_behind(argument, word);
 
-    /* A letter of the word in small has one bit more; digits and blanks have that bit already. */
-    for (; i < argument.size; i++) {
-        unsigned char c = argument.bytes[i], own = (unsigned char)word[i];
-        ELAPSE__ASSERT((own >= 'A' && own <= 'Z') || own < 'A');
-        if (own == '\0' || (c != own && c != (own | 0x20)))
-            return false;
-    }
-    return word[i] == '\0';
+    return rest != NULL && *rest == '\0';
 }
 
 uint32_t elapse__wire_resp_count_pairs(const struct elapse__wire_resp_argument *arguments,
@@ -57,20 +64,15 @@ uint32_t elapse__wire_resp_count_tubes(const struct elapse__wire_resp_argument *
 static uint32_t name_words(const struct elapse__wire_resp_argument *arguments, uint32_t left,
                            const char *name)
 {
-    /* Most options are not the one that stands here, and the first letter tells. */
-    if (arguments[0].size == 0 || (arguments[0].bytes[0] & ~0x20) != name[0])
-        return 0;
-    const char *second = strchr(name, ' ');
-    if (second == NULL)
-        return elapse__wire_resp_is(arguments[0], name);
-    size_t size = (size_t)(second - name);
-    char first[16] = {0};
-    ELAPSE__ASSERT_THAT(size, <, sizeof first);
-    memcpy(first, name, size);
-    return left > 1 && elapse__wire_resp_is(arguments[0], first) &&
-                   elapse__wire_resp_is(arguments[1], second + 1)
-               ? 2
-               : 0;
+    for (uint32_t words = 0; words < left; words++) {
+        const char *rest = rest_behind(arguments[words], name);
+        if (rest != NULL && *rest == '\0')
+            return words + 1;
+        if (rest == NULL || *rest != ' ')
+            return 0;
+        name = rest + 1;
+    }
+    return 0;
 }
 
 bool elapse__wire_resp_find_options(const struct elapse__wire_resp_argument *arguments,

@@ -42,14 +42,18 @@ static size_t write_number(char *text, char mark, bool negative, uint64_t magnit
 }
 
 /* Appends a mark, a number and the end of the line. Writes them at their place if there is room for
- * the longest number, which saves a copy. */
+ * the longest number, which saves a copy. The sizes of arrays mostly have one digit, and need
+ * neither a count of their digits nor a loop. */
 static void append_number(struct elapse__wire_resp_writer *writer, char mark, bool negative,
                           uint64_t magnitude)
 {
     char text[ELAPSE__WIRE_RESP_FRAME_MAX];
 
     ELAPSE__ASSERT_THAT(writer->size, <=, writer->capacity);
-    if (writer->capacity - writer->size >= sizeof text)
+    if (magnitude <= 9 && !negative) {
+        const char line[] = {mark, (char)('0' + magnitude), '\r', '\n'};
+        append(writer, line, sizeof line);
+    } else if (writer->capacity - writer->size >= sizeof text)
         writer->size +=
             write_number((char *)writer->bytes + writer->size, mark, negative, magnitude);
     else

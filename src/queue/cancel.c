@@ -22,10 +22,10 @@ enum elapse__queue_result elapse__queue_cancel_entry(struct elapse__queue *queue
     return ELAPSE__QUEUE_REMOVED;
 }
 
-/* Cancels a job. The records of this change are a group. If the job is NULL, the answer is GONE. */
-static struct elapse__queue_answer cancel_job(struct elapse__queue *queue,
-                                              struct elapse__queue_entry *entry)
+struct elapse__queue_answer elapse__queue_cancel_found(struct elapse__queue *queue,
+                                                       struct elapse__queue_entry *entry)
 {
+    ELAPSE__ASSERT(queue->open);
     if (entry == NULL)
         return elapse__queue_say(ELAPSE__QUEUE_GONE, 0);
     uint64_t id = elapse__queue_id(entry);
@@ -61,7 +61,7 @@ struct elapse__queue_answer elapse__queue_cancel_key(struct elapse__queue *queue
 {
     ELAPSE__ASSERT(queue->open);
     elapse__queue_take_now(queue, now);
-    return cancel_job(queue, job_of_key(queue, tube, key));
+    return elapse__queue_cancel_found(queue, job_of_key(queue, tube, key));
 }
 
 struct elapse__queue_answer elapse__queue_cancel_id(struct elapse__queue *queue,
@@ -69,7 +69,7 @@ struct elapse__queue_answer elapse__queue_cancel_id(struct elapse__queue *queue,
 {
     ELAPSE__ASSERT(queue->open);
     elapse__queue_take_now(queue, now);
-    return cancel_job(queue, elapse__queue_named(queue, id));
+    return elapse__queue_cancel_found(queue, elapse__queue_named(queue, id));
 }
 
 /* ---- reschedule ---- */

@@ -88,6 +88,11 @@ static inline struct elapse__queue_entry *elapse__queue_named(const struct elaps
     return elapse__queue_entry_find(&queue->jobs, id);
 }
 
+/* cancel.c: cancels a job that was found. Its records are a group of their own. NULL: there is no
+ * such job, and the answer is GONE. Requires that the queue has the present time. */
+struct elapse__queue_answer elapse__queue_cancel_found(struct elapse__queue *queue,
+                                                       struct elapse__queue_entry *entry);
+
 /* pass.c: begins to move the groups of a tube to where its limits want them, also while they are
  * moved already. Until that is done the tube hands out nothing. Requires that the tube has
  * settings. */

@@ -277,7 +277,8 @@ struct elapse__queue_answer elapse__queue_delete(struct elapse__queue *queue,
                                                  const struct elapse__queue_connection *connection)
 {
     ELAPSE__ASSERT(connection != NULL);
-    const struct elapse__queue_entry *entry = elapse__queue_entry_find(&queue->jobs, id);
+    ELAPSE__ASSERT(queue->transaction == NULL); /* it would not find what it has put itself */
+    struct elapse__queue_entry *entry = elapse__queue_entry_find(&queue->jobs, id);
     enum elapse__queue_state state =
         entry != NULL ? elapse__queue_state_of(entry) : ELAPSE__QUEUE_FREE;
     if (elapse__queue_is_leased(state))
@@ -286,7 +287,8 @@ struct elapse__queue_answer elapse__queue_delete(struct elapse__queue *queue,
     struct elapse__queue_tube *tube = entry != NULL ? elapse__queue_tube_of(queue, entry) : NULL;
     if (tube != NULL)
         tube->holds++;
-    struct elapse__queue_answer answer = elapse__queue_cancel_id(queue, now, id);
+    elapse__queue_take_now(queue, now);
+    struct elapse__queue_answer answer = elapse__queue_cancel_found(queue, entry);
     if (answer.result == ELAPSE__QUEUE_REMOVED) {
         answer.result = ELAPSE__QUEUE_OK;
         queue->totals.deletes++;

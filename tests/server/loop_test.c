@@ -280,23 +280,56 @@ LOOP_TEST(a_client_that_quits_is_closed_behind_its_last_reply)
     assert_int_equal(recv(clients[0].socket, &byte, 1, 0), 0); /* the end, and not EAGAIN */
 }
 
-/* The line that says why a partition cannot go on comes after many warnings of the same kind. */
-LOOP_TEST(warnings_use_up_no_line_of_an_error)
+/* Logs the event `count` times. Returns what the logger wrote to standard error, until the next
+ * call.
+ */
+static const char *logged(struct elapse__logger *logger, enum elapse__logger_level level,
+                          unsigned count)
 {
-    struct elapse__logger logger = {.most = ELAPSE__LOGGER_NOTICE};
-    static char text[64 << 10];
+    static char text[256 << 10];
     FILE *file = tmpfile();
     int errors = dup(STDERR_FILENO);
 
     assert_true(file != NULL && errors >= 0 && dup2(fileno(file), STDERR_FILENO) >= 0);
-    for (unsigned i = 0; i <= 2 * ELAPSE__LOGGER_A_MINUTE; i++)
-        elapse__logger(&logger, ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_CLUSTER, "marking");
-    elapse__logger(&logger, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_CLUSTER, "cannot go on");
+    for (unsigned i = 0; i < count; i++)
+        elapse__logger(logger, level, ELAPSE__EVENT_CLUSTER, "marking");
     assert_true(dup2(errors, STDERR_FILENO) >= 0 && close(errors) == 0);
     rewind(file);
     text[fread(text, 1, sizeof text - 1, file)] = '\0';
     assert_int_equal(fclose(file), 0);
-    assert_non_null(strstr(text, "cannot go on"));
+    return text;
+}
+
+static unsigned count_lines(const char *text)
+{
+    unsigned lines = 0;
+
+    for (; *text != '\0'; text++)
+        lines += *text == '\n';
+    return lines;
+}
+
+/* The line that says why a partition cannot go on comes after many warnings of the same kind. */
+LOOP_TEST(warnings_use_up_no_line_of_an_error)
+{
+    struct elapse__logger logger = {.most = ELAPSE__LOGGER_NOTICE};
+
+    (void)logged(&logger, ELAPSE__LOGGER_WARNING, 2 * ELAPSE__LOGGER_A_MINUTE);
+    assert_non_null(strstr(logged(&logger, ELAPSE__LOGGER_ERROR, 1), "error cluster: marking"));
+}
+
+/* Each partition that a node takes over has some lines. */
+LOOP_TEST(notices_of_a_cluster_have_more_lines_than_warnings)
+{
+    struct elapse__logger logger = {.most = ELAPSE__LOGGER_NOTICE};
+    unsigned lines =
+        count_lines(logged(&logger, ELAPSE__LOGGER_NOTICE, 3 * ELAPSE__LOGGER_CLUSTER_A_MINUTE));
+
+    /* Another minute may begin meanwhile; then a line says how many events had none. */
+    assert_in_range(lines, ELAPSE__LOGGER_CLUSTER_A_MINUTE,
+                    2 * ELAPSE__LOGGER_CLUSTER_A_MINUTE + 1);
+    lines = count_lines(logged(&logger, ELAPSE__LOGGER_WARNING, 3 * ELAPSE__LOGGER_A_MINUTE));
+    assert_in_range(lines, ELAPSE__LOGGER_A_MINUTE, 2 * ELAPSE__LOGGER_A_MINUTE + 1);
 }
 
 /* ---- readers ---- */

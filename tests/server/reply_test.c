@@ -253,6 +253,20 @@ SERVER_TEST(a_half_closed_client_gets_its_replies)
     hang_up(&a);
 }
 
+/* A reserve that waits keeps nothing back that was answered before it. */
+SERVER_TEST(a_half_closed_client_gets_the_replies_before_a_reserve_that_waits)
+{
+    struct client a;
+    connect(&a);
+    say(&a, "p t one\nr 1000 1 t2\nz\n");
+    elapse__connection_received_all(a.connection, present());
+    assert_false(elapse__connection_wants_end(a.connection));
+    commit();
+    expect(&a, "+1\n");
+    assert_true(elapse__connection_wants_end(a.connection));
+    hang_up(&a);
+}
+
 SERVER_TEST(a_browser_is_not_served)
 {
     static const char *const requests[] = {

@@ -110,6 +110,44 @@ SERVER_TEST(the_bytes_of_a_command_count)
     hang_up_all(clients, 5);
 }
 
+/* Gives the core a buffer with `lines` commands. Returns whether the core took its memory. */
+static bool say_whole(struct client *client, unsigned lines)
+{
+    struct elapse__buffer bytes = {.bytes = NULL};
+    for (unsigned i = 0; i < lines; i++)
+        assert_true(elapse__buffer_append(&bytes, "z\n", 2));
+    const uint8_t *memory = bytes.bytes;
+    elapse__connection_received_whole(client->connection, present(), &bytes);
+    assert_int_equal(elapse__buffer_size(&bytes), 0);
+    bool has_taken = bytes.bytes != memory;
+    elapse__buffer_free(&bytes);
+    return has_taken;
+}
+
+SERVER_TEST(bytes_that_wait_take_their_memory_with_them)
+{
+    enum { LINES = 4000, SOME = 10 };
+    struct client client;
+    size_t room;
+    connect(&client);
+    turn();
+    room = elapse__connection_room(client.connection);
+    lines_run = 0;
+    assert_false(say_whole(&client, SOME));
+    assert_int_equal(lines_run, SOME);
+    assert_true(say_whole(&client, LINES));
+    assert_in_range(lines_run, SOME + 1, BEFORE_THE_TURN);
+    size_t waits = 2 * (SOME + LINES - lines_run);
+    assert_int_equal(elapse__connection_room(client.connection), room - waits);
+    /* Bytes behind those that wait are copied. */
+    assert_false(say_whole(&client, SOME));
+    assert_int_equal(elapse__connection_room(client.connection), room - waits - 2 * SOME);
+    rest();
+    assert_int_equal(lines_run, LINES + 2 * SOME);
+    assert_int_equal(strlen(hear_some(&client, 1 << 20)), (LINES + 2 * SOME) * strlen("-error\n"));
+    hang_up(&client);
+}
+
 /* ---- clients that ask for large jobs, and do not read ---- */
 
 enum { LARGE = 12000, SENT_AT_ONCE = 64 << 10, LOOKS = 40, UNIT_BYTES = 1024 };

@@ -2,7 +2,7 @@ module bench
 
 go 1.18
 
-require elapse v0.2.0
+require elapse v0.3.0
 
 replace elapse => ../../../clients/go
 

@@ -120,7 +120,7 @@ static int write_first_segment(struct elapse__recovery *recovery, const char *na
     };
     journal->owner.facts(journal->owner.context, &header.next_id, &header.wall_ms);
     elapse__segment_header_encode(&header, bytes);
-    error = elapse__fill_all(files, file, elapse__segment_bytes(journal));
+    error = elapse__fill_all(files, file, 0, elapse__segment_bytes(journal));
     if (error == 0)
         error = elapse__write_all(files, file, 0, bytes, ELAPSE__SEGMENT_HEADER_BYTES);
     if (error == 0)
@@ -178,6 +178,15 @@ static bool make_window(struct elapse__recovery *recovery)
     return window->bytes != NULL;
 }
 
+/* Begins to read a file through the window. */
+static void begin_window(struct elapse__recovery *recovery, int file)
+{
+    recovery->window = (struct elapse__window){.files = recovery->journal->files,
+                                               .ahead = recovery->ahead,
+                                               .file = file,
+                                               .bytes = recovery->window.bytes};
+}
+
 static bool make_bytes(struct elapse__recovery *recovery)
 {
     size_t size = (size_t)elapse__segment_bytes(recovery->journal);
@@ -195,19 +204,20 @@ static int read_segment(struct elapse__recovery *recovery, uint64_t number, int 
 {
     const struct elapse__journal *journal = recovery->journal;
     size_t size = (size_t)elapse__segment_bytes(journal);
-    uint8_t *piece = recovery->window.bytes;
-    int error = 0;
+    struct elapse__window *window = &recovery->window;
+    begin_window(recovery, file);
     recovery->loaded = recovery->checked = 0;
     journal->files->read_ahead(file, 0, size);
-    for (size_t at = 0, count; error == 0 && at < size; at += count) {
-        count = size - at < ELAPSE__WINDOW_BYTES ? size - at : (size_t)ELAPSE__WINDOW_BYTES;
-        error = elapse__read_all(journal->files, file, at, piece, count);
-        if (error == 0 && memcmp(recovery->bytes + at, piece, count) != 0)
+    for (size_t at = 0, count; at < size && elapse__window_move(window, at, 1, size); at += count) {
+        const uint8_t *piece = window->bytes + (at - window->from);
+        count = window->have - (size_t)(at - window->from);
+        if (memcmp(recovery->bytes + at, piece, count) != 0)
             memcpy(recovery->bytes + at, piece, count);
     }
-    if (error == 0)
+    elapse__ahead_rest(recovery->ahead); /* the caller may close the file */
+    if (window->error == 0)
         recovery->loaded = number;
-    return error;
+    return window->error;
 }
 
 bool elapse__segment_load(struct elapse__recovery *recovery, uint64_t number, int *file)
@@ -234,7 +244,6 @@ bool elapse__segment_load(struct elapse__recovery *recovery, uint64_t number, in
 bool elapse__segment_stream(struct elapse__recovery *recovery, uint64_t number, int *file)
 {
     struct elapse__journal *journal = recovery->journal;
-    struct elapse__window *window = &recovery->window;
     char name[ELAPSE__FILE_NAME_BYTES];
     elapse__name_segment(name, number);
     if (!make_window(recovery))
@@ -242,10 +251,9 @@ bool elapse__segment_stream(struct elapse__recovery *recovery, uint64_t number, 
     int error = journal->files->open(journal->directory, name, ELAPSE__FILE_READ_WRITE, file);
     if (error != 0)
         return elapse__refuse_call(recovery, error, name);
-    *window =
-        (struct elapse__window){.files = journal->files, .file = *file, .bytes = window->bytes};
+    begin_window(recovery, *file);
     recovery->view = view_of(journal, number);
-    recovery->view.window = window;
+    recovery->view.window = &recovery->window;
     return true;
 }
 

@@ -155,6 +155,8 @@ struct elapse__journal_options {
     const struct elapse__journal_log *log;    /* NULL: there is no log */
     /* The memory of groups and of what open reads. NULL: the C library's memory. */
     const struct elapse_allocator *memory;
+    /* Open reads ahead on a thread of its own, which has ended when open returns. */
+    bool reads_ahead;
 };
 
 /* Why open refused. */
@@ -276,6 +278,10 @@ void elapse__journal_stop(struct elapse__journal *journal);
 
 /* Returns the position before which everything may be acknowledged. */
 uint64_t elapse__journal_durable(const struct elapse__journal *journal);
+
+/* Returns where the group begins that takes records now; UINT64_MAX if there is none. Everything
+ * that was appended behind this position becomes durable at once. */
+uint64_t elapse__journal_forming(const struct elapse__journal *journal);
 
 /* Returns whether the owner should run no more commands until operations have completed. */
 bool elapse__journal_is_full(const struct elapse__journal *journal);

@@ -179,8 +179,11 @@ struct elapse__journal *elapse__journal_open(const struct elapse__journal_option
     struct elapse__recovery recovery = {
         .journal = new_journal(options), .refusal = refusal, .memory = options->memory};
     *refusal = (struct elapse__journal_refusal){.fault = ELAPSE__FAULT_NONE};
+    if (options->reads_ahead)
+        recovery.ahead = elapse__ahead_start(options->files, ELAPSE__WINDOW_BYTES);
     bool is_open = recovery.journal != NULL ? recover(&recovery, options)
                                             : elapse__refuse_call(&recovery, ENOMEM, "");
+    elapse__ahead_end(recovery.ahead); /* before any file is closed */
     elapse__segments_forget(&recovery);
     free(recovery.segments.values);
     free(recovery.spares.values);
@@ -277,6 +280,13 @@ void elapse__journal_stop(struct elapse__journal *journal)
 uint64_t elapse__journal_durable(const struct elapse__journal *journal)
 {
     return journal->interval_ms > 0 ? journal->written : journal->durable;
+}
+
+uint64_t elapse__journal_forming(const struct elapse__journal *journal)
+{
+    const struct elapse__group *group = journal->forming;
+
+    return group == NULL || group->size == 0 ? UINT64_MAX : group->position;
 }
 
 /* The journal is full if one group is in flight and another is closed, or if cleaning has fallen

@@ -120,6 +120,16 @@ void elapse__journal_push(struct elapse__journal *journal);
 /* Says that the group that was submitted is certainly in the log. */
 void elapse__journal_confirmed(struct elapse__journal *journal);
 
+/* Returns whether the log has all records: no group waits until it is submitted or confirmed. */
+bool elapse__journal_is_logged(const struct elapse__journal *journal);
+
+/* Returns the position before which all records lie that were appended until now. */
+uint64_t elapse__journal_appended(const struct elapse__journal *journal);
+
+/* Returns whether the log has all records before a position that elapse__journal_appended has
+ * returned, and they are written here. */
+bool elapse__journal_is_logged_before(const struct elapse__journal *journal, uint64_t position);
+
 /* Says that this node does not own the log any more. No operation begins from now on. The caller
  * has to complete the operations under way, and to free the journal. */
 void elapse__journal_fence(struct elapse__journal *journal);

@@ -88,6 +88,7 @@ static bool survey_before(struct elapse__recovery *recovery)
     if (!elapse__segment_stream(recovery, number, &file))
         return false;
     elapse__survey_segment(&recovery->view, &recovery->before, recovery->view.size);
+    elapse__ahead_rest(recovery->ahead);
     recovery->journal->files->close(file);
     return elapse__segment_was_read(recovery, number);
 }

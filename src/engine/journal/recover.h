@@ -23,6 +23,7 @@ struct elapse__recovery {
     uint64_t loaded;  /* the number of the segment in `bytes`; 0: there is none */
     uint64_t checked; /* of this segment (struct elapse__segment_view) */
     struct elapse__window window;
+    struct elapse__ahead *ahead;      /* reads for the window; NULL: nobody reads ahead */
     struct elapse__segment_view view; /* of the segment that was loaded or streamed last */
     uint64_t head, tail;
     struct elapse__survey top;    /* what the head has */

@@ -27,14 +27,21 @@ static int rewrite(struct elapse__recovery *recovery, int file, uint64_t from, u
                              (size_t)(end - from));
 }
 
-/* Overwrites `bytes` bytes after the end of the log with zeros. The head is in memory. */
+/* Overwrites `bytes` bytes after the end of the log with zeros. The head is in memory. Whole pages
+ * are filled past the page cache. So the zeros for the rest of a head take no memory and are copied
+ * nowhere, and a sync finds them on the disk. */
 static int cut(struct elapse__recovery *recovery, int file, uint64_t bytes)
 {
     uint64_t from = recovery->top.end;
     uint64_t rest = recovery->view.size - from;
     uint64_t end = from + (bytes < rest ? bytes : rest);
-    memset(recovery->bytes + from, 0, (size_t)(end - from));
-    return rewrite(recovery, file, from, end);
+    uint64_t page = from + elapse__rest_of_page(recovery->journal, from);
+    uint64_t middle = page < end ? page : end;
+    memset(recovery->bytes + from, 0, (size_t)(middle - from));
+    int error = rewrite(recovery, file, from, middle);
+    if (error == 0)
+        error = elapse__fill_all(recovery->journal->files, file, middle, end);
+    return error;
 }
 
 /* Reads these bytes of a file, and writes them again. */

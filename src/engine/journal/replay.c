@@ -12,6 +12,12 @@
  * it by `replay`. */
 enum { FAR = 32, NEAR = 16 };
 
+/* The scout that is FAR ahead would itself wait for the sizes in each record, which another thread
+ * has read into memory. So it asks for the bytes that lie FETCH_AHEAD bytes before it. For each
+ * record it asks for as many bytes as the record has, up to FETCH_MOST: of a longer record it needs
+ * only the beginning. */
+enum { FETCH_AHEAD = 2048, FETCH_MOST = 1024 };
+
 struct scout {
     uint64_t offset; /* the offset of the record that it looks at next */
     unsigned ahead;  /* how many records it is ahead of the walk */
@@ -45,6 +51,9 @@ static void scout(struct elapse__recovery *recovery, const struct elapse__walk *
         const uint8_t *bytes = elapse__walk_peek(walk->view, scout->offset, &frame);
         if (bytes == NULL)
             return;
+        if (scout->most == FAR)
+            elapse__walk_fetch(walk->view, scout->offset + FETCH_AHEAD,
+                               frame.bytes < FETCH_MOST ? frame.bytes : FETCH_MOST);
         tell_owner(owner, bytes, &frame, scout->most == NEAR);
         scout->offset += frame.bytes;
         scout->ahead++;

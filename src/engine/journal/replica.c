@@ -273,6 +273,40 @@ static const struct elapse__group *first_own(const struct elapse__group *group)
     return group;
 }
 
+bool elapse__journal_is_logged(const struct elapse__journal *journal)
+{
+    const struct elapse__group *group = journal->in_flight;
+    bool waits = journal->commit_state == ELAPSE__LOG_SUBMITTING ||
+                 journal->commit_state == ELAPSE__LOG_SUBMITTED;
+    /* While a group is submitted, the commit lane writes its fields without the lock. */
+    bool is_in_flight =
+        waits ? !journal->answered : group != NULL && group->size > 0 && !group->has_place;
+
+    return !is_in_flight && first_own(journal->closed) == NULL &&
+           first_own(journal->forming) == NULL;
+}
+
+uint64_t elapse__journal_appended(const struct elapse__journal *journal)
+{
+    const struct elapse__group *group = journal->forming;
+
+    ELAPSE__ASSERT(!journal->begun);
+    if (group == NULL || group->size == 0)
+        group = journal->closed;
+    while (group != NULL && group->next != NULL)
+        group = group->next;
+    if (group == NULL)
+        group = journal->in_flight;
+    return group == NULL || group->position + group->size < journal->written
+               ? journal->written
+               : group->position + group->size;
+}
+
+bool elapse__journal_is_logged_before(const struct elapse__journal *journal, uint64_t position)
+{
+    return journal->written >= position;
+}
+
 static int write_aside(struct elapse__journal *journal, int file)
 {
     uint64_t offset = 0;

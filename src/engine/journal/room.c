@@ -57,11 +57,13 @@ static bool growth_is_covered(const struct elapse__journal *journal, int64_t spa
 bool elapse__journal_admits(const struct elapse__journal *journal,
                             enum elapse__record_purpose purpose, bool crossing)
 {
+    if (!crossing && !journal->disk_is_full)
+        return true; /* this is the usual case, and needs no spare */
     int64_t spares = spares_free_to_use(journal);
     if (journal->disk_is_full && purpose == ELAPSE__RECORD_FOR_LEASE &&
         !growth_is_covered(journal, spares))
         return false;
-    if (!crossing && !(journal->disk_is_full && purpose == ELAPSE__RECORD_FOR_GROWTH))
+    if (!crossing && purpose != ELAPSE__RECORD_FOR_GROWTH)
         return true;
     const int64_t to_keep[] = {
         [ELAPSE__RECORD_FOR_GROWTH] = elapse__spares_held(journal),

@@ -33,16 +33,17 @@ int elapse__read_all(const struct elapse__files *files, int file, uint64_t offse
     return error;
 }
 
-int elapse__fill_all(const struct elapse__files *files, int file, uint64_t count)
+int elapse__fill_all(const struct elapse__files *files, int file, uint64_t from, uint64_t end)
 {
-    for (uint64_t filled = 0; filled < count;) {
+    ELAPSE__ASSERT_THAT(from, <=, end);
+    while (from < end) {
         size_t done = 0;
-        int error = files->fill(file, filled, count - filled, &done);
+        int error = files->fill(file, from, end - from, &done);
         if (error != 0)
             return error;
         if (done == 0)
             return EIO;
-        filled += done;
+        from += done;
     }
     return 0;
 }

@@ -19,8 +19,8 @@ int elapse__read_some(const struct elapse__files *files, int file, uint64_t offs
 int elapse__read_all(const struct elapse__files *files, int file, uint64_t offset, void *bytes,
                      size_t count);
 
-/* Writes zeros from the beginning of a file up to this offset. Returns 0 or an error number. */
-int elapse__fill_all(const struct elapse__files *files, int file, uint64_t count);
+/* Writes zeros from one offset of a file to before another. Returns 0 or an error number. */
+int elapse__fill_all(const struct elapse__files *files, int file, uint64_t from, uint64_t end);
 
 /* Writes `count` bytes at this offset. Returns 0 or an error number. */
 int elapse__write_all(const struct elapse__files *files, int file, uint64_t offset,

@@ -6,8 +6,13 @@
 #include "core.h"
 #include "transfer.h"
 
-/* How many bytes ahead of the walk the disk is asked to read. */
-enum { READ_AHEAD_BYTES = 1 << 22 };
+enum {
+    READ_AHEAD_BYTES = 1 << 22, /* how many bytes ahead of the walk the disk is asked to read */
+    /* The piece behind a window begins so many bytes before the end of the window. So it has the
+     * whole header and the fields of most records that lie across that end. A page, because pieces
+     * then begin with a page as windows do. */
+    OVERLAP_BYTES = ELAPSE__FILE_PAGE_MAX,
+};
 
 void elapse__walk_begin(struct elapse__walk *walk, const struct elapse__segment_view *view,
                         uint64_t offset)
@@ -17,16 +22,57 @@ void elapse__walk_begin(struct elapse__walk *walk, const struct elapse__segment_
     walk->offset = offset;
 }
 
-/* Moves the window so that it begins at this offset. */
-static bool move_window(struct elapse__window *window, uint64_t offset, uint64_t size)
+/* Reads a window that begins at this offset. */
+static bool read_window(struct elapse__window *window, uint64_t offset, uint64_t size)
 {
     size_t count = size - offset < ELAPSE__WINDOW_BYTES ? (size_t)(size - offset)
                                                         : (size_t)ELAPSE__WINDOW_BYTES;
-    window->files->read_ahead(window->file, offset + READ_AHEAD_BYTES, ELAPSE__WINDOW_BYTES);
     window->error = elapse__read_all(window->files, window->file, offset, window->bytes, count);
     window->from = offset;
     window->have = window->error == 0 ? count : 0;
     return window->error == 0;
+}
+
+/* Takes a window that was read ahead. Returns false if it does not have these bytes. */
+static bool take_window(struct elapse__window *window, uint64_t offset, size_t least)
+{
+    struct elapse__ahead_piece piece = {
+        .file = window->file, .offset = offset, .count = least, .bytes = window->bytes};
+    if (window->ahead == NULL || !elapse__ahead_take(window->ahead, &piece))
+        return false;
+    window->bytes = piece.bytes;
+    window->from = piece.offset;
+    window->have = piece.count;
+    return true;
+}
+
+/* Asks for the window behind this one. */
+static void ask_for_next(const struct elapse__window *window, uint64_t size)
+{
+    uint64_t end = window->from + window->have;
+    if (end >= size || window->have < ELAPSE__WINDOW_BYTES)
+        return;
+    uint64_t offset = end - OVERLAP_BYTES;
+    size_t count = size - offset < ELAPSE__WINDOW_BYTES ? (size_t)(size - offset)
+                                                        : (size_t)ELAPSE__WINDOW_BYTES;
+    elapse__ahead_ask(window->ahead, window->file, offset, count);
+}
+
+bool elapse__window_move(struct elapse__window *window, uint64_t offset, size_t least,
+                         uint64_t size)
+{
+    ELAPSE__ASSERT_THAT(least, <=, ELAPSE__WINDOW_BYTES);
+    ELAPSE__ASSERT_THAT(least, <=, size - offset);
+    /* Behind a long body there may be another one, which nobody needs to read. */
+    bool is_next = offset <= window->from + window->have + OVERLAP_BYTES;
+    window->files->read_ahead(window->file, offset + READ_AHEAD_BYTES, ELAPSE__WINDOW_BYTES);
+    if (!take_window(window, offset, least) && !read_window(window, offset, size))
+        return false;
+    ELAPSE__ASSERT_THAT(offset, >=, window->from);
+    ELAPSE__ASSERT_THAT(offset + least, <=, window->from + window->have);
+    if (window->ahead != NULL && is_next)
+        ask_for_next(window, size);
+    return true;
 }
 
 /* Returns `count` bytes of the segment, or NULL if they cannot be read. */
@@ -38,7 +84,8 @@ static const uint8_t *reach(const struct elapse__segment_view *view, uint64_t of
         return view->bytes + offset;
     bool is_there = offset >= window->from && offset - window->from <= window->have &&
                     count <= window->have - (size_t)(offset - window->from);
-    if (!is_there && (window->error != 0 || !move_window(window, offset, view->size)))
+    if (!is_there &&
+        (window->error != 0 || !elapse__window_move(window, offset, count, view->size)))
         return NULL;
     return window->bytes + (offset - window->from);
 }
@@ -119,6 +166,19 @@ const uint8_t *elapse__walk_peek(const struct elapse__segment_view *view, uint64
     bool is_there = elapse__frame_decode(bytes, frame) &&
                     have - ELAPSE__RECORD_HEADER_BYTES >= frame->fields_size;
     return is_there ? bytes : NULL;
+}
+
+void elapse__walk_fetch(const struct elapse__segment_view *view, uint64_t offset, uint64_t count)
+{
+    uint64_t have = bytes_in_memory(view, offset);
+    count = count < have ? count : have;
+    if (count == 0)
+        return;
+    const uint8_t *bytes = view->window == NULL
+                               ? view->bytes + offset
+                               : view->window->bytes + (offset - view->window->from);
+    for (uint64_t at = 0; at < count; at += ELAPSE__LINE_BYTES)
+        __builtin_prefetch(bytes + at);
 }
 
 /* Returns whether a whole record of an unknown type lies at this offset. */

@@ -7,6 +7,7 @@
 #define ELAPSE__JOURNAL_WALK_H
 
 #include "../../os/files.h"
+#include "ahead.h"
 #include "frame.h"
 
 /* The size of a window. It is larger than the header and the fields of any record. */
@@ -14,6 +15,8 @@ enum { ELAPSE__WINDOW_BYTES = 1 << 18 };
 
 struct elapse__window {
     const struct elapse__files *files;
+    struct elapse__ahead
+        *ahead; /* reads the bytes behind the window meanwhile; NULL: nobody does */
     int file;
     uint64_t from; /* the offset of `bytes` in the file */
     size_t have;
@@ -52,6 +55,12 @@ struct elapse__survey {
     uint64_t sealed_next;
 };
 
+/* Moves the window so that it has `least` bytes from this offset on, and perhaps bytes before.
+ * Requires that a file of `size` bytes has them, and that `least` is at most
+ * ELAPSE__WINDOW_BYTES. Returns false if they cannot be read. */
+bool elapse__window_move(struct elapse__window *window, uint64_t offset, size_t least,
+                         uint64_t size);
+
 void elapse__walk_begin(struct elapse__walk *walk, const struct elapse__segment_view *view,
                         uint64_t offset);
 
@@ -63,6 +72,9 @@ bool elapse__walk_next(struct elapse__walk *walk);
  * nothing, so the bytes may be no record at all. Returns its header, or NULL. */
 const uint8_t *elapse__walk_peek(const struct elapse__segment_view *view, uint64_t offset,
                                  struct elapse__frame *frame);
+
+/* Asks for these bytes, if they are in memory, so that a walk does not wait for them later. */
+void elapse__walk_fetch(const struct elapse__segment_view *view, uint64_t offset, uint64_t count);
 
 /* Walks up to `end`. Bytes after `end` do not count. */
 void elapse__survey_segment(const struct elapse__segment_view *view, struct elapse__survey *survey,

@@ -132,6 +132,30 @@ void elapse__store_confirmed(struct elapse_queue *store)
     elapse__store_depart(store);
 }
 
+bool elapse__store_is_logged(struct elapse_queue *store)
+{
+    elapse__store_arrive(store);
+    bool is_logged = elapse__journal_is_logged(store->engine.journal);
+    elapse__store_depart(store);
+    return is_logged;
+}
+
+uint64_t elapse__store_appended(struct elapse_queue *store)
+{
+    elapse__store_arrive(store);
+    uint64_t position = elapse__journal_appended(store->engine.journal);
+    elapse__store_depart(store);
+    return position;
+}
+
+bool elapse__store_is_logged_before(struct elapse_queue *store, uint64_t position)
+{
+    elapse__store_arrive(store);
+    bool is_logged = elapse__journal_is_logged_before(store->engine.journal, position);
+    elapse__store_depart(store);
+    return is_logged;
+}
+
 enum elapse_error elapse__store_fenced(struct elapse_queue *store, uint64_t epoch)
 {
     int error = 0;

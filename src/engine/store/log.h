@@ -66,6 +66,16 @@ void elapse__store_time_was_set(struct elapse_queue *store);
 /* Notes that the group that was submitted is in the log. */
 void elapse__store_confirmed(struct elapse_queue *store);
 
+/* Returns whether the log has everything that this life has changed, leases included. */
+bool elapse__store_is_logged(struct elapse_queue *store);
+
+/* Returns the position before which everything lies that this life has changed until now. */
+uint64_t elapse__store_appended(struct elapse_queue *store);
+
+/* Returns whether the log has everything before a position that elapse__store_appended has
+ * returned, and it is written here. */
+bool elapse__store_is_logged_before(struct elapse_queue *store, uint64_t position);
+
 /* Ends the life of the store, because the node does not own the log any more, or will not submit
  * groups any more. From now on no command is answered. Puts the groups that were not confirmed
  * aside, into the file `journal/aside-<epoch>-<group>`. Waits for the operation that is under way.

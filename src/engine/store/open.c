@@ -128,6 +128,7 @@ static enum elapse_error open_journal(struct elapse_queue *store, const char *di
         .files = files,
         .path = directory,
         .memory = &elapse__store_memory,
+        .reads_ahead = files == &elapse__files_linux,
         .segment_bits = elapse__highest_bit(options->segment_bytes),
         .interval_ms = options->durability == ELAPSE_DURABILITY_INTERVAL ? options->interval_ms : 0,
     };

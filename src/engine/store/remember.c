@@ -1,6 +1,7 @@
 #include "remember.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "../../base/assert.h"
@@ -22,17 +23,73 @@ enum {
 
 static const char magic[8] = "elapseC";
 
-/* Returns the checksum of 48 bytes. It is made of three numbers, which elapse__identity_seed makes
- * of 16 bytes each. */
-static uint64_t checksum(const uint8_t *bytes)
+/* The checksum is made of numbers, which elapse__identity_seed makes of 16 bytes each. */
+uint64_t elapse__store_checksum(const uint8_t *bytes, size_t size)
 {
-    struct elapse__journal_identity thirds[3];
+    struct elapse__journal_identity piece;
     uint64_t sum = 0;
-    _Static_assert(sizeof thirds == MEMORY_CHECKSUM_AT, "all thirds are summed");
-    memcpy(thirds, bytes, sizeof thirds);
-    for (size_t i = 0; i < 3; i++)
-        sum = sum * 3 + elapse__identity_seed(&thirds[i]);
+    ELAPSE__ASSERT_THAT(size % sizeof piece, ==, 0);
+    for (size_t at = 0; at < size; at += sizeof piece) {
+        memcpy(&piece, bytes + at, sizeof piece);
+        sum = sum * 3 + elapse__identity_seed(&piece);
+    }
     return sum;
+}
+
+static int write_new(const struct elapse__files *files, int directory, const char *name,
+                     const uint8_t *bytes, size_t size)
+{
+    int file;
+    int error = files->unlink(directory, name); /* a longer one of another queue */
+    if (error == 0 || error == ENOENT)
+        error = files->open(directory, name, ELAPSE__FILE_ENSURE, &file);
+    if (error != 0)
+        return error;
+    error = elapse__write_all(files, file, 0, bytes, size);
+    if (error == 0)
+        error = files->sync(file);
+    files->close(file);
+    return error;
+}
+
+int elapse__store_replace_file(const struct elapse__files *files, const char *directory,
+                               const char *name, const uint8_t *bytes, size_t size)
+{
+    char new_name[32];
+    int outer;
+
+    ELAPSE__ASSERT_THAT(strlen(name) + sizeof "-new", <=, sizeof new_name);
+    (void)snprintf(new_name, sizeof new_name, "%s-new", name);
+    int error = files->make_directory(directory);
+    if (error == 0)
+        error = files->open_directory(directory, &outer);
+    if (error != 0)
+        return error;
+    error = write_new(files, outer, new_name, bytes, size);
+    if (error == 0)
+        error = files->rename(outer, new_name, name);
+    if (error == 0)
+        error = files->sync_directory(outer);
+    files->close(outer);
+    return error;
+}
+
+int elapse__store_read_file(const struct elapse__files *files, const char *directory,
+                            const char *name, uint8_t *bytes, size_t room, size_t *size)
+{
+    int outer, file;
+
+    *size = 0;
+    int error = files->open_directory(directory, &outer);
+    if (error != 0)
+        return error;
+    error = files->open(outer, name, ELAPSE__FILE_READ, &file);
+    files->close(outer);
+    if (error != 0)
+        return error;
+    error = elapse__read_some(files, file, 0, bytes, room, size);
+    files->close(file);
+    return error;
 }
 
 int elapse__store_recall(const struct elapse__files *files, const char *directory,
@@ -40,23 +97,15 @@ int elapse__store_recall(const struct elapse__files *files, const char *director
 {
     uint8_t bytes[MEMORY_FILE_BYTES + 1];
     size_t size = 0;
-    int outer, file;
 
     *memory = (struct elapse__store_memory){.epoch = 0};
-    int error = files->open_directory(directory, &outer);
+    int error = elapse__store_read_file(files, directory, "cluster", bytes, sizeof bytes, &size);
     if (error != 0)
         return error == ENOENT ? 0 : error;
-    error = files->open(outer, "cluster", ELAPSE__FILE_READ, &file);
-    files->close(outer);
-    if (error != 0)
-        return error == ENOENT ? 0 : error;
-    error = elapse__read_some(files, file, 0, bytes, sizeof bytes, &size);
-    files->close(file);
-    if (error != 0)
-        return error;
     if (size != MEMORY_FILE_BYTES || memcmp(bytes, magic, sizeof magic) != 0 ||
         elapse__little_endian_load(bytes + MEMORY_VERSION_AT, 4) != MEMORY_VERSION ||
-        elapse__little_endian_load(bytes + MEMORY_CHECKSUM_AT, 8) != checksum(bytes))
+        elapse__little_endian_load(bytes + MEMORY_CHECKSUM_AT, 8) !=
+            elapse__store_checksum(bytes, MEMORY_CHECKSUM_AT))
         return EBADMSG;
     *memory = (struct elapse__store_memory){
         .system_identifier = elapse__little_endian_load(bytes + MEMORY_SYSTEM_AT, 8),
@@ -68,24 +117,10 @@ int elapse__store_recall(const struct elapse__files *files, const char *director
     return 0;
 }
 
-static int write_new(const struct elapse__files *files, int directory, const uint8_t *bytes)
-{
-    int file;
-    int error = files->open(directory, "cluster-new", ELAPSE__FILE_ENSURE, &file);
-    if (error != 0)
-        return error;
-    error = elapse__write_all(files, file, 0, bytes, MEMORY_FILE_BYTES);
-    if (error == 0)
-        error = files->sync(file);
-    files->close(file);
-    return error;
-}
-
 int elapse__store_remember(const struct elapse__files *files, const char *directory,
                            const struct elapse__store_memory *memory)
 {
     uint8_t bytes[MEMORY_FILE_BYTES] = {0};
-    int outer;
 
     memcpy(bytes, magic, sizeof magic);
     elapse__little_endian_store(bytes + MEMORY_VERSION_AT, MEMORY_VERSION, 4);
@@ -94,17 +129,7 @@ int elapse__store_remember(const struct elapse__files *files, const char *direct
     elapse__little_endian_store(bytes + MEMORY_EPOCH_AT, memory->epoch, 8);
     elapse__little_endian_store(bytes + MEMORY_SEEN_EPOCH_AT, memory->seen_epoch, 8);
     elapse__little_endian_store(bytes + MEMORY_GENESIS_AT, memory->genesis, 8);
-    elapse__little_endian_store(bytes + MEMORY_CHECKSUM_AT, checksum(bytes), 8);
-    int error = files->make_directory(directory);
-    if (error == 0)
-        error = files->open_directory(directory, &outer);
-    if (error != 0)
-        return error;
-    error = write_new(files, outer, bytes);
-    if (error == 0)
-        error = files->rename(outer, "cluster-new", "cluster");
-    if (error == 0)
-        error = files->sync_directory(outer);
-    files->close(outer);
-    return error;
+    elapse__little_endian_store(bytes + MEMORY_CHECKSUM_AT,
+                                elapse__store_checksum(bytes, MEMORY_CHECKSUM_AT), 8);
+    return elapse__store_replace_file(files, directory, "cluster", bytes, sizeof bytes);
 }

@@ -18,9 +18,24 @@
 #ifndef ELAPSE__STORE_REMEMBER_H
 #define ELAPSE__STORE_REMEMBER_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "../../os/files.h"
+
+/* Returns a checksum of bytes. Requires that `size` is a multiple of 16. */
+uint64_t elapse__store_checksum(const uint8_t *bytes, size_t size);
+
+/* Writes a file, and returns when the disk has it. First writes `name` with "-new" behind it, and
+ * then renames that, so that the file has its old bytes or the new ones. Makes the directory if it
+ * does not exist. Requires that `name` has fewer than 28 bytes. Returns 0 or an error number. */
+int elapse__store_replace_file(const struct elapse__files *files, const char *directory,
+                               const char *name, const uint8_t *bytes, size_t size);
+
+/* Reads up to `room` bytes of a file, and stores how many. Returns 0, ENOENT if there is no such
+ * file or directory, or another error number. */
+int elapse__store_read_file(const struct elapse__files *files, const char *directory,
+                            const char *name, uint8_t *bytes, size_t room, size_t *size);
 
 struct elapse__store_memory {
     uint64_t system_identifier;

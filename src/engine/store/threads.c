@@ -13,9 +13,10 @@ static bool may_end(const struct elapse_queue *store, enum elapse__journal_lane 
     return quiet && (lane == ELAPSE__LANE_BACKGROUND || store->background_ended);
 }
 
-/* Stores the next operation of a lane. Returns false if there is none. */
+/* Stores the next operation of a lane. Returns false if there is none. If it reads the clock for
+ * the journal, stores what it has read in `*now_ns`. */
 static bool next_operation(struct elapse_queue *store, enum elapse__journal_lane lane,
-                           struct elapse__operation *operation)
+                           struct elapse__operation *operation, uint64_t *now_ns)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
     /* An operation that was offered counts as under way. So the thread performs it even if the
@@ -27,18 +28,21 @@ static bool next_operation(struct elapse_queue *store, enum elapse__journal_lane
     }
     if (elapse__store_is_broken(store))
         return false;
-    elapse__store_tick(store);
+    *now_ns = elapse__store_tick(store);
     return elapse__journal_next_operation(store->engine.journal, lane, operation);
 }
 
-/* Wakes the threads that can continue because an operation of `lane` has ended. */
-static void tell(struct elapse_queue *store, enum elapse__journal_lane lane, bool more_is_durable)
+/* Wakes the threads that can continue because this operation of `lane` has ended. */
+static void tell(struct elapse_queue *store, enum elapse__journal_lane lane,
+                 const struct elapse__operation *operation, bool more_is_durable)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
-    if (lane == ELAPSE__LANE_COMMIT)
-        elapse__store_offer_background(store);
-    else
+    /* A write that makes nothing durable frees no file and takes no spare. A sync follows it. */
+    bool is_half_done = operation->kind == ELAPSE__OPERATION_WRITE && !more_is_durable;
+    if (lane != ELAPSE__LANE_COMMIT)
         elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
+    else if (!is_half_done)
+        elapse__store_offer_background(store);
     /* The background thread may end now. */
     if (store->stopping || elapse__store_is_broken(store))
         elapse__store_wake_lane(store, ELAPSE__LANE_BACKGROUND);
@@ -47,6 +51,17 @@ static void tell(struct elapse_queue *store, enum elapse__journal_lane lane, boo
     } else if (more_is_durable || store->room_waiters > 0) {
         elapse__store_tell_progress(store);
     }
+}
+
+/* Performs an operation without the lock. Returns how long a sync took, and 0 for other operations,
+ * which nobody counts. `now_ns` is the time at which the lock was held last. */
+static uint64_t perform_timed(const struct elapse_queue *store, struct elapse__operation *operation,
+                              uint64_t now_ns)
+{
+    elapse__operation_perform(store->engine.journal, operation);
+    if (operation->kind != ELAPSE__OPERATION_SYNC)
+        return 0;
+    return elapse__os->clock_ns(ELAPSE__OS_MONOTONIC) - now_ns;
 }
 
 static void count(struct elapse_queue *store, const struct elapse__operation *operation,
@@ -70,19 +85,17 @@ static void tell_watcher(struct elapse_queue *store)
 }
 
 /* Performs an operation of a lane. Releases the lock meanwhile, and perhaps once more before it
- * returns. */
+ * returns. `now_ns` is the time at which the journal gave the operation. */
 static void perform(struct elapse_queue *store, enum elapse__journal_lane lane,
-                    struct elapse__operation *operation)
+                    struct elapse__operation *operation, uint64_t now_ns)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
     uint64_t durable = elapse__journal_durable(store->engine.journal);
-    uint64_t began_ns = elapse__os->clock_ns(ELAPSE__OS_MONOTONIC);
 
     ELAPSE__ASSERT(!store->lanes[lane].busy); /* a lane has at most one operation at a time */
     store->lanes[lane].busy = true;
     elapse__unlock(&store->lock);
-    elapse__operation_perform(store->engine.journal, operation);
-    uint64_t took_ns = elapse__os->clock_ns(ELAPSE__OS_MONOTONIC) - began_ns;
+    uint64_t took_ns = perform_timed(store, operation, now_ns);
     elapse__lock(&store->lock);
     ELAPSE__ASSERT(store->lanes[lane].busy);
     store->lanes[lane].busy = false;
@@ -90,7 +103,7 @@ static void perform(struct elapse_queue *store, enum elapse__journal_lane lane,
         count(store, operation, took_ns);
     elapse__journal_completed(store->engine.journal, lane, operation);
     bool more_is_durable = elapse__journal_durable(store->engine.journal) > durable;
-    tell(store, lane, more_is_durable);
+    tell(store, lane, operation, more_is_durable);
     if (more_is_durable && store->watched)
         tell_watcher(store);
 }
@@ -98,17 +111,20 @@ static void perform(struct elapse_queue *store, enum elapse__journal_lane lane,
 bool elapse__store_lead(struct elapse_queue *store)
 {
     struct elapse__operation operation;
+    uint64_t now_ns = 0;
 
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
     if (store->lanes[ELAPSE__LANE_COMMIT].busy ||
-        !next_operation(store, ELAPSE__LANE_COMMIT, &operation))
+        !next_operation(store, ELAPSE__LANE_COMMIT, &operation, &now_ns))
         return false;
-    perform(store, ELAPSE__LANE_COMMIT, &operation);
+    perform(store, ELAPSE__LANE_COMMIT, &operation, now_ns);
     return true;
 }
 
-/* Waits until there may be an operation for this lane. */
-static void rest(struct elapse_queue *store, enum elapse__journal_lane lane, bool quiet)
+/* Waits until there may be an operation for this lane. `now_ns` is the time at which the journal
+ * had none. */
+static void rest(struct elapse_queue *store, enum elapse__journal_lane lane, bool quiet,
+                 uint64_t now_ns)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
     bool looks_soon =
@@ -124,8 +140,9 @@ static void rest(struct elapse_queue *store, enum elapse__journal_lane lane, boo
         patience_ms = ELAPSE__STORE_LINGER_MS;
     store->lanes[lane].lingers = looks_soon;
     /* A journal that still has work waits only until its idle time or its interval is over. */
-    elapse__store_sleep_in_lane(
-        store, lane, quiet && !looks_soon ? ELAPSE__OS_NEVER : elapse__store_until_ns(patience_ms));
+    elapse__store_sleep_in_lane(store, lane,
+                                quiet && !looks_soon ? ELAPSE__OS_NEVER
+                                                     : elapse__store_end_ns(now_ns, patience_ms));
     store->lanes[lane].lingers = false;
 }
 
@@ -145,12 +162,13 @@ static bool refill_memory(struct elapse_queue *store)
 static void work_in_lane(struct elapse_queue *store, enum elapse__journal_lane lane)
 {
     struct elapse__operation operation;
+    uint64_t now_ns = 0;
     bool goes_on = true;
 
     elapse__lock(&store->lock);
     while (goes_on) {
-        if (next_operation(store, lane, &operation)) {
-            perform(store, lane, &operation);
+        if (next_operation(store, lane, &operation, &now_ns)) {
+            perform(store, lane, &operation, now_ns);
             continue;
         }
         if (lane == ELAPSE__LANE_BACKGROUND && refill_memory(store))
@@ -159,7 +177,7 @@ static void work_in_lane(struct elapse_queue *store, enum elapse__journal_lane l
         goes_on = !elapse__store_is_broken(store) &&
                   !(store->stopping && (store->abandoned || may_end(store, lane, quiet)));
         if (goes_on)
-            rest(store, lane, quiet);
+            rest(store, lane, quiet, now_ns);
     }
     ELAPSE__ASSERT(store->stopping || elapse__store_is_broken(store));
     ELAPSE__ASSERT(!store->lanes[lane].asleep);

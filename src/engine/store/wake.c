@@ -291,11 +291,15 @@ bool elapse__store_wait_progress(struct elapse_queue *store, uint64_t until_ns)
 
 /* ---- room ---- */
 
-void elapse__store_tick(struct elapse_queue *store)
+uint64_t elapse__store_tick(struct elapse_queue *store)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
-    elapse__journal_tick(store->engine.journal,
-                         elapse__os->clock_ns(ELAPSE__OS_MONOTONIC) / ELAPSE__STORE_NS_PER_MS);
+    /* The clock is read under the lock. So no thread tells the journal an earlier time than another
+     * thread has told it before. */
+    uint64_t now_ns = elapse__os->clock_ns(ELAPSE__OS_MONOTONIC);
+
+    elapse__journal_tick(store->engine.journal, now_ns / ELAPSE__STORE_NS_PER_MS);
+    return now_ns;
 }
 
 void elapse__store_retry_room(struct elapse_queue *store)
@@ -303,7 +307,7 @@ void elapse__store_retry_room(struct elapse_queue *store)
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
     if (elapse__store_is_broken(store))
         return;
-    elapse__store_tick(store);
+    (void)elapse__store_tick(store);
     elapse__store_offer_background(store);
     elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
 }

@@ -7,15 +7,20 @@
 
 #include "store.h"
 
+/* Returns the time of the monotonic clock at which a wait ends that begins at `now_ns` and takes
+ * `timeout_ms`. */
+static inline uint64_t elapse__store_end_ns(uint64_t now_ns, uint64_t timeout_ms)
+{
+    if (timeout_ms > (UINT64_MAX - now_ns) / ELAPSE__STORE_NS_PER_MS)
+        return ELAPSE__OS_NEVER;
+    return now_ns + timeout_ms * ELAPSE__STORE_NS_PER_MS;
+}
+
 /* Returns the time of the monotonic clock at which a wait ends that begins now and takes
  * `timeout_ms`. */
 static inline uint64_t elapse__store_until_ns(uint64_t timeout_ms)
 {
-    uint64_t now_ns = elapse__os->clock_ns(ELAPSE__OS_MONOTONIC);
-
-    if (timeout_ms > (UINT64_MAX - now_ns) / ELAPSE__STORE_NS_PER_MS)
-        return ELAPSE__OS_NEVER;
-    return now_ns + timeout_ms * ELAPSE__STORE_NS_PER_MS;
+    return elapse__store_end_ns(elapse__os->clock_ns(ELAPSE__OS_MONOTONIC), timeout_ms);
 }
 
 /* Returns whether the time that elapse__store_until_ns returned has come. */
@@ -72,8 +77,8 @@ enum elapse_error elapse__store_wait_room(struct elapse_queue *store,
  * refused because the disk is full. */
 void elapse__store_retry_room(struct elapse_queue *store);
 
-/* Tells the journal what time it is. */
-void elapse__store_tick(struct elapse_queue *store);
+/* Tells the journal what time it is. Returns that time by the monotonic clock. */
+uint64_t elapse__store_tick(struct elapse_queue *store);
 
 /* Lets the commit thread write and sync the records that came while a thread of a user did that in
  * its place. Call this when the thread of the user performs no more operations. */

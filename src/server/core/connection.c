@@ -116,9 +116,19 @@ size_t elapse__connection_output(const struct elapse__connection *connection, co
     return elapse__buffer_size(&connection->out);
 }
 
+/* Returns whether every reply is complete but that of a reserve that waits. Such a reserve is the
+ * last command that was run. */
+static bool is_answered(const struct elapse__connection *connection)
+{
+    if (connection->marks.count == 0)
+        return true;
+    const struct elapse__server_reply *reply = elapse__reply_marks_at(connection, 0)->reply;
+    return reply != NULL && reply->state == ELAPSE__REPLY_WAITING;
+}
+
 bool elapse__connection_wants_end(const struct elapse__connection *connection)
 {
-    return connection->dead || (connection->ending && connection->marks.count == 0 &&
+    return connection->dead || (connection->ending && is_answered(connection) &&
                                 elapse__buffer_size(&connection->out) == 0);
 }
 
@@ -187,6 +197,12 @@ static void release_marks(struct elapse__connection *connection)
 
 /* ---- work ---- */
 
+/* Returns whether commands wait, perhaps without their last bytes. */
+static bool has_input(const struct elapse__connection *connection)
+{
+    return connection->has_commands || elapse__buffer_size(&connection->input) > 0;
+}
+
 bool elapse__connection_can_run(const struct elapse__connection *connection)
 {
     size_t size = elapse__buffer_size(&connection->input);
@@ -253,7 +269,10 @@ void elapse__connection_work(struct elapse__connection *connection)
 {
     if (connection->closed)
         return;
-    release_marks(connection);
+    /* Replies that leave make room for the replies of commands that wait. If none waits, the
+     * release at the end is enough. */
+    if (has_input(connection))
+        release_marks(connection);
     run_buffered(connection);
     elapse__connection_release(connection);
 }
@@ -268,26 +287,66 @@ void elapse__connection_release(struct elapse__connection *connection)
     arrange(connection);
 }
 
+/* Runs some of the commands in the bytes that came. Returns the bytes that are left. */
+static size_t run_received(struct elapse__connection *connection, const uint8_t *bytes, size_t size)
+{
+    size_t done = 0;
+
+    connection->heard_ms = connection->server->now.boot_ms;
+    /* In the usual case no bytes wait, and all commands are whole. */
+    if (elapse__buffer_size(&connection->input) == 0 && size >= connection->need)
+        done = elapse__connection_run(connection, bytes, size);
+    return connection->ending || connection->dead ? 0 : size - done;
+}
+
+/* Keeps the last `left` of the bytes that came, for later turns. */
+static void keep_received(struct elapse__connection *connection, const uint8_t *end, size_t left)
+{
+    if (left > 0 && !elapse__buffer_append(&connection->input, end - left, left))
+        elapse__connection_fail(connection);
+}
+
 void elapse__connection_received(struct elapse__connection *connection,
                                  struct elapse__queue_now now, const void *bytes, size_t size)
 {
     struct elapse__server *server = connection->server;
-    const uint8_t *from = bytes;
-    size_t done = 0;
 
     ELAPSE__ASSERT(!connection->closed);
     if (size == 0 || connection->ending || connection->dead)
         return;
     elapse__server_enter(server, now, ELAPSE__TURN_BUDGET);
-    connection->heard_ms = server->now.boot_ms;
-    /* In the usual case no bytes wait, and all commands are whole. */
-    if (elapse__buffer_size(&connection->input) == 0 && size >= connection->need)
-        done = elapse__connection_run(connection, from, size);
-    if (!connection->ending && !connection->dead && done < size &&
-        !elapse__buffer_append(&connection->input, from + done, size - done))
-        elapse__connection_fail(connection);
+    size_t left = run_received(connection, bytes, size);
+    keep_received(connection, (const uint8_t *)bytes + size, left);
     elapse__connection_work(connection);
     elapse__server_leave(server);
+}
+
+void elapse__connection_received_whole(struct elapse__connection *connection,
+                                       struct elapse__queue_now now, struct elapse__buffer *bytes)
+{
+    struct elapse__server *server = connection->server;
+    struct elapse__buffer *input = &connection->input;
+    size_t size = elapse__buffer_size(bytes);
+
+    ELAPSE__ASSERT(!connection->closed);
+    if (size > 0 && !connection->ending && !connection->dead) {
+        elapse__server_enter(server, now, ELAPSE__TURN_BUDGET);
+        size_t left = run_received(connection, elapse__buffer_first(bytes), size);
+        /* With fewer bytes the connection would keep more memory than it needs. The caller gets as
+         * much memory as it gives. If there is none, only this connection may end. */
+        if (left > bytes->capacity / 2 && elapse__buffer_size(input) == 0 &&
+            elapse__buffer_reserve(input, bytes->capacity)) {
+            struct elapse__buffer empty = *input;
+            *input = *bytes;
+            input->begin = input->end - left;
+            *bytes = empty;
+        } else {
+            keep_received(connection, bytes->bytes + bytes->end, left);
+        }
+        elapse__connection_work(connection);
+        elapse__server_leave(server);
+    }
+    elapse__buffer_clear(bytes);
 }
 
 void elapse__connection_commands(struct elapse__connection *connection,
@@ -312,10 +371,16 @@ void elapse__connection_received_all(struct elapse__connection *connection,
     ELAPSE__ASSERT(!connection->closed);
     elapse__server_enter(server, now, ELAPSE__TURN_BUDGET);
     connection->input_ended = true;
-    if (connection->waiting > 0)
-        connection->dead = true;
     elapse__connection_work(connection);
     elapse__server_leave(server);
+}
+
+/* Returns whether nothing waits: no reply, no command, no end. */
+static bool is_at_rest(const struct elapse__connection *connection)
+{
+    return connection->marks.count == 0 && !has_input(connection) &&
+           elapse__buffer_size(&connection->out) == 0 && !connection->input_ended &&
+           !connection->ending && !connection->dead && !connection->server->stopped;
 }
 
 void elapse__connection_sent(struct elapse__connection *connection, struct elapse__queue_now now,
@@ -339,7 +404,8 @@ void elapse__connection_sent(struct elapse__connection *connection, struct elaps
      * connections. */
     if (connection->marks.count > 0 && elapse__reply_marks_at(connection, 0)->reply != NULL)
         server->budget = 0;
-    elapse__connection_work(connection);
+    if (!is_at_rest(connection))
+        elapse__connection_work(connection);
     elapse__server_leave(server);
 }
 

@@ -57,6 +57,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../../base/buffer.h"
 #include "../../base/histogram.h"
 #include "../../base/history.h"
 #include "../../engine/engine.h"
@@ -156,8 +157,9 @@ void elapse__server_drain(struct elapse__server *server);
 /* Runs no further command, and takes no further byte. Reserves that wait go on waiting. */
 void elapse__server_stop(struct elapse__server *server);
 
-/* Returns whether every reply that can leave was sent. Then connections may be closed. Requires
- * that elapse__server_stop was called before. */
+/* Returns whether every reply that can leave was sent, and nothing of closed connections is left to
+ * undo. Then connections may be closed. Requires that elapse__server_stop was called before, or
+ * that there is no connection. */
 bool elapse__server_is_quiet(const struct elapse__server *server);
 
 /* Tells how much memory the process has, for memory_bytes_max. The shell calls this now and then.
@@ -227,13 +229,20 @@ size_t elapse__connection_room(const struct elapse__connection *connection);
 void elapse__connection_received(struct elapse__connection *connection,
                                  struct elapse__queue_now now, const void *bytes, size_t size);
 
+/* Takes the bytes of the buffer, as elapse__connection_received does, and empties the buffer. If
+ * most of the bytes wait for later turns, takes the memory of the buffer with them, which saves a
+ * copy. Then the buffer has other memory, or none. */
+void elapse__connection_received_whole(struct elapse__connection *connection,
+                                       struct elapse__queue_now now, struct elapse__buffer *bytes);
+
 /* Notes that the source of the connection has commands, and runs some of them, as if their bytes
  * had come. Later turns run the rest. Requires that the connection has a source. */
 void elapse__connection_commands(struct elapse__connection *connection,
                                  struct elapse__queue_now now);
 
 /* Notes that the client sends nothing more, but may still read. The commands that have come are
- * run, and the connection ends when their replies were sent. A reserve that waits is dropped. */
+ * run, and the connection ends when their replies were sent. A reserve that still waits then is
+ * dropped, with the commands behind it. */
 void elapse__connection_received_all(struct elapse__connection *connection,
                                      struct elapse__queue_now now);
 

@@ -163,7 +163,7 @@ struct elapse__server_tube {
 
 struct elapse__reply_mark {
     uint64_t end;  /* where the bytes end, counted in all bytes that `held` has had */
-    uint64_t gate; /* the gate of these bytes */
+    uint64_t gate; /* the last gate of these bytes; all of them lie in one group of the journal */
     /* A reply without bytes at this place; NULL: the mark stands for bytes. */
     struct elapse__server_reply *reply;
 };

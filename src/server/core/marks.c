@@ -96,8 +96,13 @@ void elapse__reply_marks_close_reply(struct elapse__connection *connection)
             elapse__reply_marks_at(connection, connection->marks.count - 1);
         ELAPSE__ASSERT_THAT(last->end, <, end);
         ELAPSE__ASSERT(last->reply != NULL || last->gate <= gate);
-        if (last->reply == NULL && last->gate == gate) {
+        /* All records of the group that forms become durable at once. So the replies to a pipeline
+         * have one mark for each group, and not one for each record. */
+        if (last->reply == NULL &&
+            (last->gate == gate ||
+             last->gate > elapse__journal_forming(connection->server->engine->journal))) {
             last->end = end;
+            last->gate = gate;
             return;
         }
     }

@@ -9,7 +9,8 @@
 
 #include "inner.h"
 
-/* Adds a mark with the gate of the reply that the running command has appended to `held`. */
+/* Adds a mark with the gate of the reply that the running command has appended to `held`. If that
+ * gate lies in the same group as the gate of the last mark, extends the last mark instead. */
 void elapse__reply_marks_close_reply(struct elapse__connection *connection);
 
 /* Puts a reply without bytes behind the last mark. Returns false if there is no memory. */

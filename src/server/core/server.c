@@ -105,7 +105,7 @@ void elapse__server_stop(struct elapse__server *server)
 
 bool elapse__server_is_quiet(const struct elapse__server *server)
 {
-    ELAPSE__ASSERT(server->stopped);
+    ELAPSE__ASSERT(server->stopped || elapse__ring_empty(&server->open));
     for (const struct elapse__ring_node *link = server->open.next; link != &server->open;
          link = link->next) {
         const struct elapse__connection *connection = (const void *)link;

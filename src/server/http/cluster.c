@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../../base/assert.h"
+#include "../../base/node_json.h"
 
 #include "metric_text.h"
 
@@ -18,7 +19,46 @@ static uint64_t lag(const struct elapse__loop_partition *partition)
                : 0;
 }
 
+/* Returns whether this node could take the partition over at once. */
+static bool is_ready_replica(const struct elapse__loop_partition *partition)
+{
+    enum { READY_GROUPS = 64 }; /* a node reads so many groups in a moment */
+
+    return partition->follows && !partition->is_stopped && lag(partition) <= READY_GROUPS;
+}
+
 /* ---- JSON ---- */
+
+static void write_node(struct elapse__json *json, const struct elapse__loop_node *node,
+                       uint32_t partitions)
+{
+    ELAPSE__ASSERT_THAT(partitions, <=, ELAPSE__LOOP_PARTITIONS_MAX);
+    const struct elapse__node_json shown = {
+        node->name,   node->address,  node->version, node->zone,  node->lives, node->drains,
+        node->age_ms, node->ahead_ms, node->owns,    node->ready, partitions,
+    };
+    elapse__node_json_write(json, &shown);
+}
+
+/* Writes the nodes of the queue; null: they are not known. */
+static void write_nodes(struct elapse__json *json, const struct elapse__loop_cluster *cluster)
+{
+    struct elapse__loop_node node;
+    uint32_t count = 0;
+    bool is_paused = false;
+
+    bool are_known = cluster->nodes(cluster->context, &count, &is_paused);
+    elapse__json_boolean_member(json, "moves_paused", is_paused);
+    elapse__json_name(json, "nodes");
+    if (!are_known) {
+        elapse__json_null(json);
+        return;
+    }
+    elapse__json_open(json, '[');
+    for (uint32_t i = 0; i < count && cluster->node_at(cluster->context, i, &node); i++)
+        write_node(json, &node, cluster->partitions);
+    elapse__json_close(json, ']');
+}
 
 static void write_partition(struct elapse__json *json,
                             const struct elapse__loop_partition *partition)
@@ -35,6 +75,8 @@ static void write_partition(struct elapse__json *json,
     elapse__json_unsigned_member(json, "last_group", partition->last_group);
     elapse__json_unsigned_member(json, "lag", lag(partition));
     elapse__json_unsigned_member(json, "tail", partition->tail);
+    elapse__json_text_member(json, "preferred", partition->preferred);
+    elapse__json_text_member(json, "target", partition->target);
     elapse__json_text_member(json, "complaint", partition->complaint);
     elapse__json_text_member(json, "clock", partition->clock);
     elapse__json_close(json, '}');
@@ -57,6 +99,7 @@ void elapse__http_write_cluster(struct elapse__json *json,
         write_partition(json, &partition);
     }
     elapse__json_close(json, ']');
+    write_nodes(json, cluster);
     elapse__json_close(json, '}');
 }
 
@@ -68,6 +111,11 @@ struct gauge {
     const char *help;
     uint64_t (*value)(const struct elapse__loop_partition *partition);
 };
+
+static uint64_t left_files(const struct elapse__loop_partition *partition)
+{
+    return partition->left_files;
+}
 
 static uint64_t is_owned(const struct elapse__loop_partition *partition)
 {
@@ -92,6 +140,17 @@ static uint64_t has_complaint(const struct elapse__loop_partition *partition)
 static uint64_t clock_off_ms(const struct elapse__loop_partition *partition)
 {
     return partition->clock_off_ms;
+}
+
+static uint64_t is_ready(const struct elapse__loop_partition *partition)
+{
+    return is_ready_replica(partition);
+}
+
+static uint64_t unconfirmed_ms(const struct elapse__loop_partition *partition)
+{
+    ELAPSE__ASSERT(partition->is_owned || partition->unconfirmed_ms == 0);
+    return partition->unconfirmed_ms;
 }
 
 static uint64_t is_stopped(const struct elapse__loop_partition *partition)
@@ -122,6 +181,16 @@ static const struct gauge gauges[] = {
     {"partition_complaint", "1 while the database does not do what it should.", has_complaint},
     {"partition_clock_off_ms",
      "Milliseconds by which this node's wall clock and the database's differ.", clock_off_ms},
+    {"partition_replica_ready",
+     "1 if this node follows the partition, and lacks so few groups that it could take over at "
+     "once.",
+     is_ready},
+    {"partition_unconfirmed_ms",
+     "Milliseconds since the owner sent the last write that the database has confirmed; 0 at other "
+     "nodes.",
+     unconfirmed_ms},
+    {"partition_left_files",
+     "Files of a copy that this node has left: 0 none, 1 as they were, 2 set aside.", left_files},
     {"partition_stopped", "1 if the node goes on without it, until it is started again.",
      is_stopped},
     {"partition_epoch", "How many owners it has had.", epoch},

@@ -37,6 +37,22 @@ static void send_page(struct elapse__http *http, struct evhttp_request *request)
     elapse__http_send(request, 200, "text/html; charset=utf-8", elapse__page, elapse__page_bytes);
 }
 
+/* Says whether clients should be sent here. The loop begins to turn when all jobs are loaded. The
+ * state of the disk and of the database is not looked at: workers must reach the server then, too,
+ * because their ACKs make room. */
+static void send_readiness(const struct elapse__http *http, struct evhttp_request *request)
+{
+    const char *why_not = NULL;
+
+    if (http->loop->peers.is_stopping)
+        why_not = "stopping\n";
+    else if (http->loop->is_draining || http->loop->is_drained)
+        why_not = "draining\n";
+    const char *text = why_not == NULL ? "ready\n" : why_not;
+    elapse__http_send(request, why_not == NULL ? 200 : 503, "text/plain; charset=utf-8", text,
+                      strlen(text));
+}
+
 static void answer(struct elapse__http *http, struct evhttp_request *request,
                    const struct elapse__http_route *route)
 {
@@ -48,8 +64,8 @@ static void answer(struct elapse__http *http, struct evhttp_request *request,
     case ELAPSE__HTTP_HEALTH:
         elapse__http_send(request, 200, "text/plain; charset=utf-8", "ok\n", 3);
         break;
-    case ELAPSE__HTTP_READY: /* the loop begins when all jobs are loaded */
-        elapse__http_send(request, 200, "text/plain; charset=utf-8", "ready\n", 6);
+    case ELAPSE__HTTP_READY:
+        send_readiness(http, request);
         break;
     case ELAPSE__HTTP_EVENTS:
         elapse__http_events_begin(http, request);
@@ -192,7 +208,7 @@ static void refuse_and_close(struct evhttp_request *request, int status, const c
 }
 
 /* Refuses a request whose head is wrong. On a narrow connection (stream.h), refuses each request
- * except /healthz. Returns whether the request may continue. */
+ * except /livez and /healthz. Returns whether the request may continue. */
 static bool take(struct elapse__http *http, struct evhttp_request *request,
                  const struct elapse__http_route *route)
 {

@@ -19,7 +19,7 @@ void elapse__http_count(struct elapse__http *http);
 
 /* The first function returns the greatest number of wide connections. The second returns the
  * greatest number of narrow connections. A connection is narrow if there were too many connections
- * when it came. A narrow connection gets only /healthz. All other connections are wide. */
+ * when it came. A narrow connection gets only /livez. All other connections are wide. */
 uint64_t elapse__http_wide_max(const struct elapse__http *http);
 uint64_t elapse__http_narrow_max(const struct elapse__http *http);
 

@@ -11,6 +11,7 @@ static const struct path {
     bool is_open;
 } paths[] = {
     {"/", ELAPSE__HTTP_PAGE, false, true},
+    {"/livez", ELAPSE__HTTP_HEALTH, false, true},
     {"/healthz", ELAPSE__HTTP_HEALTH, false, true},
     {"/readyz", ELAPSE__HTTP_READY, false, true},
     {"/metrics", ELAPSE__HTTP_METRICS, false, false},

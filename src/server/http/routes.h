@@ -17,7 +17,7 @@ enum elapse__http_method {
 enum elapse__http_operation {
     /* Operations that the shell answers itself. */
     ELAPSE__HTTP_PAGE,
-    ELAPSE__HTTP_HEALTH,
+    ELAPSE__HTTP_HEALTH, /* the answer itself says that the loop turns */
     ELAPSE__HTTP_READY,
     ELAPSE__HTTP_METRICS,
     ELAPSE__HTTP_EVENTS,

@@ -280,7 +280,7 @@ static void on_bind(evutil_socket_t descriptor, short what, void *argument)
     stream->is_narrow = is_one_too_many(stream);
     if (stream->is_narrow)
         elapse__logger(&http->loop->peers.logger, ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_ACCEPT,
-                       "a connection of HTTP gets /healthz alone: there are too many");
+                       "a connection of HTTP gets /livez alone: there are too many");
     displace(http);
 }
 

@@ -5,7 +5,7 @@
  *      made --libevent has a connection for it--> bound --the connection ends--> gone
  *
  * A connection is narrow if there were too many connections when it came, in total or from its
- * address. All others are wide. A narrow connection gets only /healthz. When there are too many
+ * address. All others are wide. A narrow connection gets only /livez. When there are too many
  * narrow connections, the oldest are closed.
  */
 #ifndef ELAPSE__HTTP_STREAM_H

@@ -19,6 +19,25 @@ enum {
     ELAPSE__LOOP_OWNER_BYTES = 64,
     ELAPSE__LOOP_ADDRESS_BYTES = 256,
     ELAPSE__LOOP_WORDS_BYTES = 256,
+    ELAPSE__LOOP_NODE_BYTES = 64,
+    ELAPSE__LOOP_VERSION_BYTES = 32,
+    ELAPSE__LOOP_ZONE_BYTES = 32,
+    ELAPSE__LOOP_PARTITIONS_MAX = 1024,
+};
+
+/* A node of the queue, as it has told of itself in the database. */
+struct elapse__loop_node {
+    char name[ELAPSE__LOOP_NODE_BYTES];
+    char address[ELAPSE__LOOP_ADDRESS_BYTES];
+    char version[ELAPSE__LOOP_VERSION_BYTES];
+    char zone[ELAPSE__LOOP_ZONE_BYTES]; /* where it is, as its operator says; "": unknown */
+    bool lives;                         /* it has told of itself within two leases */
+    bool drains;                        /* an operator wants it to own nothing */
+    uint64_t age_ms;                    /* how long ago it has told of itself */
+    int64_t ahead_ms;                   /* its wall clock minus the database's */
+    uint32_t owns;                      /* how many partitions it owns */
+    /* For which partitions it owns or could take over at once: an element for each. */
+    bool ready[ELAPSE__LOOP_PARTITIONS_MAX];
 };
 
 /* A partition, as this node sees it. */
@@ -31,10 +50,18 @@ struct elapse__loop_partition {
     uint64_t clock_off_ms; /* by how much the wall clocks of this node and of the database differ */
     bool is_owned;         /* this node has the queue of the partition, and serves the queue */
     bool may_answer;       /* the lease allows answers now */
-    bool is_stopped;       /* the node goes on without the partition; `complaint` says why */
+    bool follows;          /* this node reads the log of the partition, and could take over */
+    /* How long ago the last write was sent that the database has confirmed; 0 if this node does not
+     * serve the partition. */
+    uint64_t unconfirmed_ms;
+    uint64_t left_files; /* files of a copy that the node has left: 0: none; 1: they are as they
+                            were; 2: they were set aside */
+    bool is_stopped;     /* the node goes on without the partition; `complaint` says why */
     uint64_t epoch;
-    char owner[ELAPSE__LOOP_OWNER_BYTES]; /* the name of the life that owns the partition; "": no
-                                             life owns it */
+    char preferred[ELAPSE__LOOP_NODE_BYTES]; /* the node where an operator wants it; "": none */
+    char target[ELAPSE__LOOP_NODE_BYTES];    /* the node that it moves to now; "": none */
+    char owner[ELAPSE__LOOP_OWNER_BYTES];    /* the name of the life that owns the partition; "": no
+                                                life owns it */
     char address[ELAPSE__LOOP_ADDRESS_BYTES]; /* the address of the owner */
     uint64_t last_group;                    /* the last group of the log that this node knows of */
     uint64_t local_group;                   /* the last group of the log that this node has */
@@ -59,6 +86,12 @@ struct elapse__loop_cluster {
 
     void (*partition)(void *context, uint32_t partition, struct elapse__loop_partition *figures);
     void (*router)(void *context, struct elapse__loop_router *figures);
+
+    /* Stores what is known of the nodes of the queue: how many there are, and whether an operator
+     * has paused planned moves. Returns false if that is unknown: the database has not told it. */
+    bool (*nodes)(void *context, uint32_t *count, bool *is_paused);
+    /* Stores a node with a number below the count. Returns false if there is no such node. */
+    bool (*node_at)(void *context, uint32_t number, struct elapse__loop_node *node);
 
     /* Calls `call` with the loop of a partition, which has a store and a core. The lock of that
      * store is held meanwhile. Returns false, and calls nothing, if this node does not own the

@@ -6,6 +6,11 @@
 
 #include <event2/event.h>
 
+/* Returns a base that never reads the clock but for timers. Otherwise it would read the clock in
+ * every round, to tell those who ask for the time of the round, and nobody asks. Returns NULL if
+ * there is no memory. */
+struct event_base *elapse__loop_event_base(void);
+
 /* Returns an event that waits for a descriptor; -1: it waits only for the time. It waits no longer
  * than `limit`, unless that is NULL. Returns NULL if there is no memory. */
 struct event *elapse__loop_event(struct event_base *base, int descriptor, short what,

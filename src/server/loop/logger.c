@@ -97,6 +97,13 @@ static void write_line(const struct elapse__logger *logger, enum elapse__logger_
     (void)elapse__os_write_all(ELAPSE__OS_ERRORS, line, (size_t)length);
 }
 
+static uint64_t lines_a_minute(enum elapse__logger_event event, enum elapse__logger_level level)
+{
+    return event == ELAPSE__EVENT_CLUSTER && level == ELAPSE__LOGGER_NOTICE
+               ? ELAPSE__LOGGER_CLUSTER_A_MINUTE
+               : ELAPSE__LOGGER_A_MINUTE;
+}
+
 /* Returns whether the event may be logged now. At the first event of a minute, logs how many events
  * were left out since the last line of this event. */
 static bool is_within_limit(struct elapse__logger *logger, enum elapse__logger_level level,
@@ -119,8 +126,8 @@ static bool is_within_limit(struct elapse__logger *logger, enum elapse__logger_l
             write_line(logger, level, event, text);
     }
     ELAPSE__ASSERT_THAT(limit->minute, ==, minute);
-    ELAPSE__ASSERT_THAT(limit->logged, <=, ELAPSE__LOGGER_A_MINUTE);
-    if (limit->logged == ELAPSE__LOGGER_A_MINUTE) {
+    ELAPSE__ASSERT_THAT(limit->logged, <=, lines_a_minute(event, level));
+    if (limit->logged == lines_a_minute(event, level)) {
         limit->withheld++;
         return false;
     }

@@ -6,8 +6,11 @@
  *     {"time":"2026-03-01T12:00:00.123Z","level":"notice","event":"listening","text":"..."}
  *
  * An event that can repeat without end gets at most ELAPSE__LOGGER_A_MINUTE lines a minute. Each
- * level has this number for itself, so that warnings do not use up the lines of errors. Later the
- * logger says how many events had no line.
+ * level has this number for itself, so that warnings do not use up the lines of errors. Notices of
+ * a cluster get more lines: a node may take over dozens of partitions in a second, and each of them
+ * has a line for each change of its role. All lines of a minute fit into a pipe, so that a reader
+ * of the log that hangs does not hold up the server. Later the logger says how many events had no
+ * line.
  *
  * Only the thread of the loop may call the functions.
  */
@@ -50,7 +53,7 @@ enum elapse__logger_event {
     ELAPSE__LOGGER_EVENTS,
 };
 
-enum { ELAPSE__LOGGER_A_MINUTE = 20 };
+enum { ELAPSE__LOGGER_A_MINUTE = 20, ELAPSE__LOGGER_CLUSTER_A_MINUTE = 250 };
 
 /* How many lines of one event, at one level, were logged. */
 struct elapse__logger_limit {

@@ -2,7 +2,6 @@
 #include "ended_log.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../../base/assert.h"
@@ -22,7 +21,7 @@ static bool has_commands(const struct elapse__peer *peer)
 }
 
 /* Asserts that the pieces lie one behind the other, and that they fill the batch. */
-static void check_batch(const struct elapse__loop *loop, size_t used)
+static void check_batch(const struct elapse__loop *loop)
 {
     size_t sum = 0;
 
@@ -33,10 +32,9 @@ static void check_batch(const struct elapse__loop *loop, size_t used)
                        has_commands(loop->pieces[i].peer));
         sum += loop->pieces[i].size;
     }
-    ELAPSE__ASSERT_THAT(sum, ==, used);
-    ELAPSE__ASSERT_THAT(used, <=, ELAPSE__BATCH_BYTES);
-    (void)used; /* only assertions use both */
-    (void)sum;
+    ELAPSE__ASSERT_THAT(sum, ==, elapse__buffer_size(&loop->batch));
+    ELAPSE__ASSERT_THAT(sum, <=, ELAPSE__BATCH_BYTES);
+    (void)sum; /* only assertions use it */
 }
 
 /* Returns how many bytes of one peer the batch takes. If more peers are ready, the batch takes
@@ -52,20 +50,23 @@ static size_t peer_share(const struct elapse__ring_node *ring)
     return ready > 1 && share > ELAPSE__BATCH_PEER_BYTES ? ELAPSE__BATCH_PEER_BYTES : share;
 }
 
-/* Fills the batch from the peers that are ready, in their order. */
+/* Fills the batch from the peers that are ready, in their order. If there is no memory for a batch,
+ * the peers stay ready. */
 static void receive(struct elapse__loop *loop)
 {
     struct elapse__ring_node *ring = &loop->peers.rings[ELAPSE__PEER_READY];
+    struct elapse__buffer *batch = &loop->batch;
     struct elapse__peer *last = NULL;
-    size_t used = 0;
     size_t most = peer_share(ring);
 
     ELAPSE__ASSERT_THAT(loop->piece_count, ==, 0);
-    if (!elapse__ring_empty(ring))
+    ELAPSE__ASSERT_THAT(batch->end, ==, 0);
+    if (!elapse__ring_empty(ring) && elapse__buffer_reserve(batch, ELAPSE__BATCH_BYTES))
         last = elapse__peer_at(ring->previous);
-    while (last != NULL && used < ELAPSE__BATCH_BYTES && loop->piece_count < ELAPSE__BATCH_PIECES) {
+    while (last != NULL && batch->end < ELAPSE__BATCH_BYTES &&
+           loop->piece_count < ELAPSE__BATCH_PIECES) {
         struct elapse__peer *peer = elapse__peer_first(ring);
-        size_t room = ELAPSE__BATCH_BYTES - used;
+        size_t room = ELAPSE__BATCH_BYTES - batch->end;
         bool is_last = peer == last;
         /* The peer goes to the end of the ring, so that each peer is served once. */
         elapse__peer_leave(peer, ELAPSE__PEER_READY);
@@ -73,18 +74,18 @@ static void receive(struct elapse__loop *loop)
             elapse__peer_enter(peer, ELAPSE__PEER_READY);
             room = room < most ? room : most;
             room = room < peer->room ? room : peer->room;
-            size_t got = elapse__peer_receive(peer, loop->batch + used, room);
+            size_t got = elapse__peer_receive(peer, batch->bytes + batch->end, room);
             ELAPSE__ASSERT_THAT(got, <=, room);
             if (got > 0 || peer->has_ended || has_commands(peer))
                 loop->pieces[loop->piece_count++] =
-                    (struct elapse__loop_piece){.peer = peer, .offset = used, .size = got};
-            used += got;
+                    (struct elapse__loop_piece){.peer = peer, .offset = batch->end, .size = got};
+            batch->end += got;
         }
         elapse__peer_watch(peer);
         if (is_last)
             break;
     }
-    check_batch(loop, used);
+    check_batch(loop);
 }
 
 /* ---- under the lock ---- */
@@ -132,8 +133,10 @@ static void say_piece(struct elapse__loop *loop, const struct elapse__loop_piece
 
     if (peer->connection == NULL)
         return;
-    if (piece->size > 0)
-        elapse__connection_received(peer->connection, now, loop->batch + piece->offset,
+    if (piece->size > 0 && piece->size == elapse__buffer_size(&loop->batch))
+        elapse__connection_received_whole(peer->connection, now, &loop->batch);
+    else if (piece->size > 0)
+        elapse__connection_received(peer->connection, now, loop->batch.bytes + piece->offset,
                                     piece->size);
     else if (has_commands(peer))
         say_commands(peer, now);
@@ -154,6 +157,7 @@ static void say_received(struct elapse__loop *loop, struct elapse__queue_now now
             if ((loop->pieces[i].size > ELAPSE__BATCH_SHORT_BYTES) == is_long)
                 say_piece(loop, &loop->pieces[i], now);
     loop->piece_count = 0;
+    elapse__buffer_clear(&loop->batch);
 }
 
 static void say_closed(struct elapse__loop *loop, struct elapse__queue_now now)
@@ -414,6 +418,28 @@ void elapse__loop_connect(struct elapse__loop *loop, struct elapse__peer *peer,
     elapse__peer_enter(peer, ELAPSE__PEER_READY);
 }
 
+static void say_end(struct elapse__loop *loop, void *argument)
+{
+    struct elapse__peer *peer = argument;
+
+    (void)loop;
+    if (peer->connection != NULL)
+        elapse__connection_received_all(peer->connection, elapse__store_now());
+}
+
+void elapse__loop_end_input(struct elapse__loop *loop, struct elapse__peer *peer)
+{
+    ELAPSE__ASSERT(peer->peers == &loop->peers);
+    if (peer->is_end_known)
+        return;
+    peer->has_ended = true;
+    peer->is_end_known = true;
+    elapse__peer_leave(peer, ELAPSE__PEER_READY);
+    elapse__loop_with_core(loop, say_end, peer);
+    elapse__peer_enter(peer, ELAPSE__PEER_ATTENDED);
+    elapse__peer_watch(peer);
+}
+
 struct elapse__keys elapse__loop_keys(const struct elapse__loop *loop)
 {
     return (struct elapse__keys){
@@ -505,12 +531,11 @@ bool elapse__loop_open(struct elapse__loop *loop)
         {on_due_by_wall, elapse__store_due(loop->store, ELAPSE__STORE_ALARM_WALL), 0},
     };
 
-    ELAPSE__ASSERT(loop->batch == NULL);
+    ELAPSE__ASSERT(loop->batch.bytes == NULL);
     ELAPSE__ASSERT(elapse__ring_empty(&loop->peers.rings[ELAPSE__PEER_ALL]));
     loop->alarm_ms = UINT64_MAX;
     loop->next_ms = UINT64_MAX;
-    loop->batch = malloc(ELAPSE__BATCH_BYTES);
-    if (loop->batch == NULL)
+    if (!elapse__buffer_reserve(&loop->batch, ELAPSE__BATCH_BYTES))
         return false;
     for (size_t i = 0; i < sizeof watched / sizeof watched[0]; i++) {
         if (watched[i].descriptor == ELAPSE__OS_NO_DESCRIPTOR)
@@ -537,5 +562,5 @@ void elapse__loop_close(struct elapse__loop *loop)
     ELAPSE__ASSERT_THAT(loop->peers.count, ==, 0);
     for (size_t i = 0; i < sizeof loop->watched / sizeof loop->watched[0]; i++)
         elapse__loop_event_free(loop->watched[i]);
-    free(loop->batch);
+    elapse__buffer_free(&loop->batch);
 }

@@ -66,6 +66,7 @@ struct elapse__loop {
     struct elapse__body_thread *body_thread; /* only of a server, or of the front of a node */
     struct elapse__body_reader *reader;
     struct elapse__tls_keys *keys;     /* NULL: no TLS */
+    struct elapse__tls_keys *trust;    /* of --node-ca; NULL: no TLS to other nodes */
     struct elapse__tokens tokens;      /* the passwords of --auth */
     struct elapse__tokens node_tokens; /* the passwords of --node-password */
     /* The users of --users; a reload reads the file into the same struct. */
@@ -77,7 +78,7 @@ struct elapse__loop {
     struct event *accept_again; /* accepts again after a pause, because this machine could take no
                                    connection */
 
-    unsigned char *batch;
+    struct elapse__buffer batch; /* what was received in this turn */
     struct elapse__loop_piece pieces[ELAPSE__BATCH_PIECES];
     size_t piece_count;
     struct elapse__os_alarm alarm; /* goes off when the core needs a turn */
@@ -85,8 +86,11 @@ struct elapse__loop {
     uint64_t next_ms;         /* when the core needs the next turn */
     struct event *watched[5]; /* the store's news, the reader, the alarm, due times */
     bool is_due[2];           /* whether each of the two alarms of the store went off */
-    bool is_broken;           /* the journal has failed, or the store takes nothing more */
-    uint64_t readied;         /* how many jobs had become ready at the last turn */
+    bool is_draining; /* since SIGUSR1 cores refuse puts; only of a server, or of the front of
+                         a node */
+    bool is_drained;  /* an operator wants the node to own nothing; only of the front of a node */
+    bool is_broken;   /* the journal has failed, or the store takes nothing more */
+    uint64_t readied; /* how many jobs had become ready at the last turn */
     struct elapse__journal_troubles troubles; /* the troubles that were logged */
 
     /* Only a node of a cluster (src/cluster/serve) uses the members below; in other servers they
@@ -114,6 +118,10 @@ void elapse__loop_welcome(struct elapse__loop *loop, struct elapse__peer *peer);
  * that `shell` of the facts is the peer. */
 void elapse__loop_connect(struct elapse__loop *loop, struct elapse__peer *peer,
                           const struct elapse__connection_facts *facts);
+
+/* Takes no further byte of a peer. The core runs the commands that it has, and ends the peer when
+ * their replies were sent. */
+void elapse__loop_end_input(struct elapse__loop *loop, struct elapse__peer *peer);
 
 /* Does some turns, until there is nothing to do now. Returns whether there is more to do. */
 bool elapse__loop_turn(struct elapse__loop *loop);

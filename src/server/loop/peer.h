@@ -118,6 +118,8 @@ struct elapse__peer {
     bool wants_end;     /* the core has nothing more to send */
     bool awaits_sent;   /* the core must know at once what was sent */
     bool is_link;       /* the other side is a node, which understands push messages */
+    bool is_for_client; /* a router passes the bytes of one client on unchanged, because they are
+                           not RESP */
     bool is_connecting; /* the socket is being connected */
     void *user;         /* for the owner of a peer that no core knows */
 };

@@ -49,6 +49,8 @@ struct elapse__loop_options {
                                     NULL: if there are users, they have no rights */
     const char *tls_certificate; /* NULL: none */
     const char *tls_key;
+    const char *node_ca;      /* the path of the certificates that a node trusts when it connects to
+                                 other nodes by TLS; NULL: none */
     const char *ended;        /* the path of the log of jobs that have ended; NULL: none */
     uint64_t ended_bytes_max; /* the greatest size of that file; 0: 64 MiB */
     const char *user; /* the user of the system that the process becomes; NULL: it keeps its user */
@@ -58,8 +60,14 @@ struct elapse__loop_options {
     const char *queue;     /* the name of the cluster's queue */
     const char *advertise; /* where other nodes reach this node; NULL: where this node listens */
     const char *node;      /* the name of this node; NULL: the advertised address is the name */
+    const char *zone;      /* where this node is, such as a data centre; NULL: nobody says it */
     bool single_copy;      /* the database may have no standbys */
-    bool insecure;         /* the server may listen beyond this machine without passwords */
+    uint64_t balance_after_ns; /* for how long nodes own uneven numbers of partitions, before one
+                                  of these moves */
+    uint64_t followers; /* how many nodes follow a partition beside its owner, up to 6; 0: all */
+    uint64_t replace_after_ns; /* when a node that tells nothing of itself loses its copies */
+    uint64_t keep_left_ns;     /* how long files of copies that the node has left stay aside */
+    bool insecure;             /* the server may listen beyond this machine without passwords */
     bool no_beanstalkd;
     bool test_clock; /* clients may move the clock forward */
     bool log_json;

@@ -244,6 +244,16 @@ int elapse__tls_send(struct elapse__tls_session *session, const void *bytes, siz
     return error == 0 ? EPIPE : error;
 }
 
+int elapse__tls_shake(struct elapse__tls_session *session)
+{
+    ERR_clear_error();
+    int result = SSL_do_handshake(ssl_of(session));
+    if (result == 1)
+        return 0;
+    int error = error_of(session, result);
+    return error == 0 ? EPIPE : error;
+}
+
 void elapse__tls_send_no_more(struct elapse__tls_session *session)
 {
     ERR_clear_error();

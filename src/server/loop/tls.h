@@ -40,6 +40,10 @@ struct elapse__tls_session *elapse__tls_begin(struct elapse__tls_keys *keys, int
 struct elapse__tls_session *elapse__tls_connect(struct elapse__tls_keys *keys, int socket,
                                                 const char *host);
 
+/* Goes on with the handshake. Returns 0 when it is over, EAGAIN as elapse__tls_send does, or
+ * another error number. */
+int elapse__tls_shake(struct elapse__tls_session *session);
+
 /* Returns why a client does not trust the server's certificate; NULL if it trusts the
  * certificate. */
 const char *elapse__tls_distrust(const struct elapse__tls_session *session);

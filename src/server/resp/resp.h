@@ -105,9 +105,10 @@ enum elapse__resp_flag {
     ELAPSE__RESP_READS = 1 << 1,
     ELAPSE__RESP_BLOCKS = 1 << 2,
     ELAPSE__RESP_FAST = 1 << 3,
-    ELAPSE__RESP_NO_AUTH = 1 << 4,  /* a client may send the command before AUTH */
-    ELAPSE__RESP_QUEUES = 1 << 5,   /* between MULTI and EXEC the command waits for EXEC */
-    ELAPSE__RESP_CONTROLS = 1 << 6, /* between MULTI and EXEC the command runs at once */
+    ELAPSE__RESP_NO_AUTH = 1 << 4,   /* a client may send the command before AUTH */
+    ELAPSE__RESP_QUEUES = 1 << 5,    /* between MULTI and EXEC the command waits for EXEC */
+    ELAPSE__RESP_CONTROLS = 1 << 6,  /* between MULTI and EXEC the command runs at once */
+    ELAPSE__RESP_SINCE_0_3 = 1 << 7, /* the command came with 0.3; the others came with 0.2 */
 };
 
 struct elapse__resp_command {

@@ -241,22 +241,54 @@ static bool read_pair(const struct elapse__resp_call *call, uint32_t place,
     return is_read;
 }
 
+/* What the first step of a command has read of its pairs. It runs these without reading them
+ * again. */
+struct pairs_read {
+    uint32_t count; /* 0 in a later step */
+    struct {
+        uint64_t id;
+        struct elapse__queue_lease lease;
+    } pairs[ELAPSE__RESP_PARTS_A_STEP];
+};
+
+/* Reads all pairs before the first part is done, and keeps as many as one step runs. */
+static bool read_pairs(const struct elapse__resp_call *call, uint32_t pairs,
+                       struct elapse__queue_change *change, struct pairs_read *read)
+{
+    for (uint32_t i = 0; i < pairs; i++) {
+        if (!read_pair(call, 1 + 2 * i, change))
+            return false;
+        if (i >= ELAPSE__RESP_PARTS_A_STEP)
+            continue;
+        read->pairs[i].id = change->held.holder.id;
+        read->pairs[i].lease = change->held.holder.lease;
+        read->count = i + 1;
+    }
+    return true;
+}
+
 /* Runs a command for each pair of a job and its lease, and replies with an array. */
 static enum elapse__session_step run_pairs(const struct elapse__resp_call *call, uint32_t pairs,
                                            struct elapse__queue_change *change)
 {
     enum elapse__session_step step = ELAPSE__STEP_RAN;
+    struct pairs_read read;
     bool goes_on = true;
 
     ELAPSE__ASSERT_THAT(1 + 2 * pairs, <=, call->count);
-    for (uint32_t i = 0; i < pairs && call->session->done == 0; i++) {
-        if (!read_pair(call, 1 + 2 * i, change))
-            return ELAPSE__STEP_RAN;
-    }
+    read.count = 0;
+    if (call->session->done == 0 && !read_pairs(call, pairs, change, &read))
+        return ELAPSE__STEP_RAN;
     while (goes_on) {
-        bool is_read = read_pair(call, 1 + 2 * call->session->done, change);
-        ELAPSE__ASSERT(is_read); /* the text was read without a fault before the first part */
-        (void)is_read;
+        uint32_t done = call->session->done;
+        if (done < read.count) {
+            change->held.holder.id = read.pairs[done].id;
+            change->held.holder.lease = read.pairs[done].lease;
+        } else {
+            bool is_read = read_pair(call, 1 + 2 * done, change);
+            ELAPSE__ASSERT(is_read); /* the text was read without a fault before the first part */
+            (void)is_read;
+        }
         step = elapse__resp_run_part(call, pairs, change, &goes_on);
     }
     return step;

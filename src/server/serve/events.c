@@ -110,6 +110,23 @@ static void reload_keys(struct elapse__loop *loop)
                    "the certificate");
 }
 
+static void reload_trust(struct elapse__loop *loop)
+{
+    char fault[ELAPSE__TLS_FAULT_BYTES];
+    struct elapse__tls_keys *trust =
+        elapse__tls_trust_read(loop->options->node_ca, NULL, NULL, fault);
+
+    if (trust == NULL) {
+        elapse__logger(&loop->peers.logger, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_RELOADED,
+                       "the certificates of --node-ca stay as they are: %s", fault);
+        return;
+    }
+    elapse__tls_keys_free(loop->trust);
+    loop->trust = trust;
+    elapse__logger(&loop->peers.logger, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_RELOADED,
+                   "the certificates of --node-ca");
+}
+
 static void with_cores(struct elapse__service *service,
                        void (*call)(struct elapse__loop *loop, void *argument), void *argument)
 {
@@ -136,10 +153,12 @@ static void take_signal(struct elapse__service *service, enum elapse__os_signal 
             reload_users(loop);
         if (loop->options->tls_certificate != NULL)
             reload_keys(loop);
+        if (loop->options->node_ca != NULL)
+            reload_trust(loop);
         elapse__os_notify("READY=1");
         break;
     case ELAPSE__OS_USER:
-        service->drains = true;
+        loop->is_draining = true;
         with_cores(service, refuse_puts, NULL);
         elapse__logger(&loop->peers.logger, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_REFUSING_PUTS,
                        "no jobs are taken any more");
@@ -163,11 +182,9 @@ static void on_signal(evutil_socket_t file, short what, void *argument)
 
 /* ---- what recurs ---- */
 
-static void on_watchdog(evutil_socket_t file, short what, void *argument)
+static void tell_watchdog(struct elapse__service *service)
 {
-    (void)file;
-    (void)what;
-    (void)argument;
+    (void)service;
     elapse__os_notify("WATCHDOG=1");
 }
 
@@ -266,54 +283,98 @@ static void keep_history(struct elapse__service *service)
     elapse__history_add(&service->history, &sample, now.wall_ms, now.boot_ms);
 }
 
-static void on_usage_check(evutil_socket_t file, short what, void *argument)
+static void check_usage(struct elapse__service *service)
 {
-    struct elapse__service *service = argument;
-
-    (void)file;
-    (void)what;
     say_dropped(service);
     with_cores(service, say_usage, NULL);
     keep_history(service);
 }
 
-/* Calls `call` again and again, until the event is freed. */
-static struct event *recur(struct elapse__service *service, uint64_t interval_ns,
-                           event_callback_fn call)
+static void set_next(const struct elapse__recurring *recurring)
 {
-    struct timeval interval = {
-        .tv_sec = (time_t)(interval_ns / 1000000000),
-        .tv_usec = (suseconds_t)(interval_ns / 1000 % 1000000),
-    };
-    ELAPSE__ASSERT(interval.tv_sec > 0 || interval.tv_usec > 0);
-    return elapse__loop_event(service->loop.peers.base, -1, EV_PERSIST, &interval, call, service);
+    uint64_t now_ns = elapse__os->clock_ns(ELAPSE__OS_MONOTONIC);
+
+    ELAPSE__ASSERT_THAT(recurring->interval_ns, >, 0);
+    (void)elapse__os->alarm_set(&recurring->alarm, now_ns + recurring->interval_ns);
 }
 
-/* Only wakes the loop, which then looks at the time. */
-static void on_tick(evutil_socket_t file, short what, void *argument)
+static void on_recurring(evutil_socket_t file, short what, void *argument)
 {
+    const struct elapse__recurring *recurring = argument;
+
     (void)file;
     (void)what;
-    (void)argument;
+    elapse__os->alarm_reset(&recurring->alarm);
+    set_next(recurring);
+    recurring->call(recurring->service);
+}
+
+/* Makes what `begin` needs. Returns false if the system refuses. */
+static bool make(struct elapse__service *service, struct elapse__recurring *recurring,
+                 void (*call)(struct elapse__service *service))
+{
+    ELAPSE__ASSERT(recurring->event == NULL);
+    *recurring = (struct elapse__recurring){.call = call, .service = service};
+    if (elapse__os->alarm_open(&recurring->alarm, ELAPSE__OS_MONOTONIC) != 0)
+        return false;
+    recurring->event = elapse__loop_event(service->loop.peers.base, recurring->alarm.descriptor,
+                                          EV_READ | EV_PERSIST, NULL, on_recurring, recurring);
+    if (recurring->event == NULL)
+        elapse__os->alarm_close(&recurring->alarm);
+    return recurring->event != NULL;
+}
+
+/* Does the work at this interval from now on. */
+static void begin(struct elapse__recurring *recurring, uint64_t interval_ns)
+{
+    ELAPSE__ASSERT(recurring->event != NULL);
+    recurring->interval_ns = interval_ns;
+    set_next(recurring);
+}
+
+static void end(struct elapse__recurring *recurring)
+{
+    if (recurring->event == NULL)
+        return;
+    elapse__loop_event_free(recurring->event);
+    elapse__os->alarm_close(&recurring->alarm);
+    recurring->event = NULL;
+}
+
+/* The loop looks at the time after each round, so waking it is enough. */
+static void look_at_time(struct elapse__service *service)
+{
+    (void)service;
 }
 
 void elapse__service_tick(struct elapse__service *service, uint64_t interval_ns)
 {
-    ELAPSE__ASSERT(service->tick == NULL);
-    service->tick = recur(service, interval_ns, on_tick);
+    begin(&service->tick, interval_ns);
+}
+
+void elapse__service_end_events(struct elapse__service *service)
+{
+    elapse__loop_event_free(service->on_signal);
+    end(&service->watchdog);
+    end(&service->usage_check);
+    end(&service->tick);
 }
 
 bool elapse__service_start_events(struct elapse__service *service)
 {
     uint64_t watchdog_ns = elapse__os_watchdog_ns();
 
-    ELAPSE__ASSERT(service->on_signal == NULL && service->usage_check == NULL);
+    ELAPSE__ASSERT(service->on_signal == NULL && service->usage_check.event == NULL);
     service->on_signal = elapse__loop_event(service->loop.peers.base, service->signals.file,
                                             EV_READ | EV_PERSIST, NULL, on_signal, service);
     if (service->on_signal == NULL)
         return false;
+    if (!make(service, &service->usage_check, check_usage) ||
+        !make(service, &service->tick, look_at_time) ||
+        (watchdog_ns > 0 && !make(service, &service->watchdog, tell_watchdog)))
+        return false;
+    begin(&service->usage_check, USAGE_CHECK_S * 1000 * NS_PER_MS);
     if (watchdog_ns > 0)
-        service->watchdog = recur(service, watchdog_ns / 2, on_watchdog);
-    service->usage_check = recur(service, USAGE_CHECK_S * 1000 * NS_PER_MS, on_usage_check);
-    return service->usage_check != NULL;
+        begin(&service->watchdog, watchdog_ns / 2);
+    return true;
 }

@@ -66,7 +66,7 @@ static void on_connection(evutil_socket_t descriptor, short what, void *argument
 
     (void)descriptor;
     (void)what;
-    ELAPSE__ASSERT(!listener->is_http && !loop->peers.is_stopping);
+    ELAPSE__ASSERT(!listener->is_http);
     for (unsigned i = 0; i < ACCEPTS_A_TURN; i++) {
         int error = has_room(loop) ? elapse__os_accept(listener->socket, &socket, &from) : EMFILE;
         if (error == EAGAIN)

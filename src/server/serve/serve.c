@@ -133,6 +133,15 @@ static bool read_certificate(struct elapse__loop *loop, char fault[ELAPSE__TLS_F
     return loop->keys != NULL;
 }
 
+static bool read_trust(struct elapse__loop *loop, char fault[ELAPSE__TLS_FAULT_BYTES])
+{
+    ELAPSE__ASSERT(loop->trust == NULL);
+    if (loop->options->node_ca == NULL)
+        return true;
+    loop->trust = elapse__tls_trust_read(loop->options->node_ca, NULL, NULL, fault);
+    return loop->trust != NULL;
+}
+
 bool elapse__service_read_files(struct elapse__service *service)
 {
     struct elapse__loop *loop = &service->loop;
@@ -141,7 +150,7 @@ bool elapse__service_read_files(struct elapse__service *service)
     _Static_assert((int)ELAPSE__TOKENS_FAULT_BYTES <= (int)ELAPSE__TLS_FAULT_BYTES,
                    "any fault fits");
     ELAPSE__ASSERT(loop->keys == NULL && loop->tokens.count == 0);
-    if (read_keys(loop, fault) && read_certificate(loop, fault))
+    if (read_keys(loop, fault) && read_certificate(loop, fault) && read_trust(loop, fault))
         return true;
     elapse__logger(&loop->peers.logger, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_OPTION, "%s", fault);
     return false;
@@ -279,7 +288,7 @@ bool elapse__service_make_core(struct elapse__service *service, struct elapse__l
     };
     elapse__store_arrive(loop->store);
     loop->server = elapse__server_new(&core, elapse__store_now());
-    if (loop->server != NULL && service->drains)
+    if (loop->server != NULL && service->loop.is_draining)
         elapse__server_drain(loop->server);
     struct elapse__ended_log *log = service->loop.ended_log;
     if (loop->server != NULL && log != NULL)
@@ -387,13 +396,11 @@ void elapse__service_close(struct elapse__service *service)
 
     if (loop->ended_log != NULL)
         elapse__ended_log_close(loop->ended_log);
-    elapse__loop_event_free(service->on_signal);
-    elapse__loop_event_free(service->watchdog);
-    elapse__loop_event_free(service->usage_check);
-    elapse__loop_event_free(service->tick);
+    elapse__service_end_events(service);
     if (loop->peers.base != NULL)
         event_base_free(loop->peers.base);
     elapse__tls_keys_free(loop->keys);
+    elapse__tls_keys_free(loop->trust);
     elapse__tokens_free(&loop->tokens);
     elapse__tokens_free(&loop->node_tokens);
     elapse__users_file_free(&loop->users_file);
@@ -495,7 +502,7 @@ static enum elapse__serve_end serve(struct elapse__service *service)
                : error == ELAPSE_ERROR_IN_USE ? ELAPSE__SERVE_REFUSED
                                               : ELAPSE__SERVE_FAILED;
     }
-    loop->peers.base = event_base_new();
+    loop->peers.base = elapse__loop_event_base();
     if (loop->peers.base == NULL || !start(service)) {
         elapse__logger(&loop->peers.logger, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_STARTING,
                        "the system refuses memory, threads or descriptors");

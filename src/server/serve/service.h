@@ -10,20 +10,32 @@
 #include "../core/guesses.h"
 #include "../loop/loop.h"
 
+struct elapse__service;
+
+/* Work that is done again and again. An alarm of the system wakes the loop for it, because libevent
+ * reads the clock in every round while it has a timer. The alarm is made when the service starts:
+ * a service that has used up its descriptors must still be able to stop in time. */
+struct elapse__recurring {
+    struct elapse__os_alarm alarm; /* open if `event` is not NULL */
+    struct event *event;           /* NULL: it was not made */
+    uint64_t interval_ns;
+    void (*call)(struct elapse__service *service);
+    struct elapse__service *service;
+};
+
 /* The server: its loop, and what only starting, events and stopping need. */
 struct elapse__service {
     struct elapse__loop loop;
     struct elapse__os_signals signals;
     struct event *on_signal;
-    struct event *watchdog;
-    struct event *usage_check;
-    struct event *tick; /* NULL unless the server stops */
+    struct elapse__recurring watchdog;
+    struct elapse__recurring usage_check;
+    struct elapse__recurring tick; /* only while the server stops */
     char instance[17];
     char host[ELAPSE__LOOP_HOST_BYTES];
     char kernel[65];
     char platform[65];
     bool has_waited_for_clock;
-    bool drains;            /* cores refuse puts */
     uint64_t ended_dropped; /* lines of the log of ended jobs that were dropped, as the log knows */
     struct elapse__history history; /* of all cores together */
 
@@ -66,10 +78,13 @@ bool elapse__service_open(struct elapse__service *service,
 void elapse__service_close(struct elapse__service *service);
 
 /* Has signals obeyed, and the service manager and the core told regularly of the process. Returns
- * false if the system refuses. */
+ * false if the system refuses. elapse__service_end_events ends what was begun. */
 bool elapse__service_start_events(struct elapse__service *service);
 
-/* Wakes the loop at this interval, in nanoseconds, until `service->tick` is freed. */
+void elapse__service_end_events(struct elapse__service *service);
+
+/* Wakes the loop at this interval, in nanoseconds, from now on. Requires that
+ * elapse__service_start_events has succeeded. */
 void elapse__service_tick(struct elapse__service *service, uint64_t interval_ns);
 
 /* Writes into the log which places have guessed passwords since the last call. */

@@ -11,6 +11,7 @@ import json
 import os
 import re
 import select
+import signal
 import socket
 import ssl
 import subprocess
@@ -81,7 +82,7 @@ class Guards(HttpTest):
     def test_passwords(self):
         self.write_secret("auth", "first\nsecond word\n")
         self.serve_http("--auth", "auth")
-        for path in ("/", "/healthz", "/readyz"):
+        for path in ("/", "/livez", "/healthz", "/readyz"):
             self.assertEqual(self.ask("GET", path).status, 200)
         strangers = []
         for path in ("/metrics", "/events", "/api/v1/stats", "/api/v1/forecast", "/nothing",
@@ -156,6 +157,27 @@ class Paths(HttpTest):
         self.assertEqual(self.ask("GET", "/readyz").body, b"ready\n")
         self.assertEqual(self.get(f"/api/v1/jobs/{number}")["tube"], "mail")
         self.assertEqual(self.ask("POST", "/readyz", b"").status, 405)
+
+    def test_probes(self):
+        """A server that takes no more jobs is alive, but no client should be sent to it any more. A
+        probe needs no password."""
+        self.write_secret("secret", "open sesame\n")
+        server = self.serve_http("--auth", "secret")
+        connection = self.connect_http()
+
+        def ready():
+            answer = self.ask("GET", "/readyz", connection=connection)
+            return answer.status, answer.body
+
+        for path in ("/livez", "/healthz"):
+            answer = self.ask("GET", path, connection=connection)
+            self.assertEqual((answer.status, answer.body), (200, b"ok\n"))
+        self.assertEqual(ready(), (200, b"ready\n"))
+        server.signal(signal.SIGUSR1)
+        server.wait_for(b"no jobs are taken any more")
+        self.assertEqual(ready(), (503, b"draining\n"))
+        self.assertEqual(self.ask("GET", "/livez", connection=connection).status, 200)
+        server.stop()
 
     def test_headers_of_each_answer(self):
         self.serve_http()
@@ -383,7 +405,7 @@ class Life(HttpTest):
             connected = socket.create_connection(("127.0.0.1", self.port), START_S)
             self.addCleanup(connected.close)
             idle.append(connected)
-        server.wait_for(b"a connection of HTTP gets /healthz alone: there are too many")
+        server.wait_for(b"a connection of HTTP gets /livez alone: there are too many")
         # Everything else goes on, and so does HTTP when there is room again.
         self.assertEqual(server.connect().put(b"a"), b"INSERTED 1")
         for connected in idle:
@@ -402,7 +424,7 @@ class Life(HttpTest):
             self.addCleanup(connected.close)
             return connected
         connections = [connect() for _ in range(110)]
-        server.wait_for(b"a connection of HTTP gets /healthz alone: there are too many")
+        server.wait_for(b"a connection of HTTP gets /livez alone: there are too many")
         clients, taken = [], -1
         while taken != (taken := self.open_sockets(server)):  # until one is not taken
             clients.append(server.connect())

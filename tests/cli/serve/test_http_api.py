@@ -34,7 +34,7 @@ class Description(HttpTest):
                     other = self.ask("GET" if method == "post" else "POST", path, None, JSON)
                     self.assertEqual(other.status, 405)
         self.assertEqual(len(names), len(set(names)))
-        self.assertEqual(len(names), 34)
+        self.assertEqual(len(names), 35)
 
 
 class Operations(HttpTest):

@@ -23,6 +23,8 @@ class Options(ServeTest):
         self.refuse("--tls-key", "k", says=["need each other"])
         self.refuse("--durability", "never", says=["'never' is not sync, interval=MS"])
         self.refuse("--durability", "interval=0", says=["is not sync, interval=MS"])
+        for count in ("0", "7", "-1", "any", ""):
+            self.refuse("--followers", count, says=[f"--followers: '{count}' is not a whole number from 1 to 6, or all"])
         self.refuse("--log", "xml", says=["'xml' is not text or json"])
         self.refuse("--max-memory", "0", says=["is not a number of bytes"])
         self.refuse("--max-memory", "99999999999G", says=["is not a number of bytes"])

@@ -198,7 +198,8 @@ class Users(ServeTest):
 # What each request needs: a right, None if a password is enough, or "open". A request of
 # docs/openapi.json that is not here fails the test below.
 REQUESTS = {
-    ("get", "/"): "open", ("get", "/healthz"): "open", ("get", "/readyz"): "open",
+    ("get", "/"): "open", ("get", "/healthz"): "open", ("get", "/livez"): "open",
+    ("get", "/readyz"): "open",
     ("get", "/metrics"): "look", ("get", "/events"): "look",
     ("get", "/api/v1/openapi.json"): None, ("get", "/api/v1/forecast"): "look",
     ("post", "/api/v1/put"): "put", ("post", "/api/v1/cancel"): "put",

@@ -2,7 +2,6 @@
  * Tests segments of an older version of the format, and records that this program does not know.
  */
 #include <errno.h>
-#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "../../../src/base/little_endian.h"

@@ -95,6 +95,8 @@ static void check_filling(const struct elapse__files *files, const char *path)
     write_letters(files, file, 100, 3 * PAGE);
     write_letters(files, file, SIZE - 700, 700);
     expect_content(files, file);
+    fill(files, file, 0, SIZE); /* what is there becomes zeros, too */
+    expect_content(files, file);
     assert_int_equal(files->sync(file), 0);
     files->close(file);
 }

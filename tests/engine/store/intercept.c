@@ -153,5 +153,9 @@ unsigned intercept_count_timers(void)
 int timerfd_settime(int ufd, int flags, const struct itimerspec *utmr, struct itimerspec *otmr)
 {
     timers++;
+#ifdef SYS_timerfd_settime64 /* a machine of 32 bits, whose times have 64 here */
+    return (int)syscall(SYS_timerfd_settime64, ufd, flags, utmr, otmr);
+#else
     return (int)syscall(SYS_timerfd_settime, ufd, flags, utmr, otmr);
+#endif
 }

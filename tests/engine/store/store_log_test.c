@@ -220,6 +220,50 @@ TEST_WITH(test_the_reply_waits_for_the_log, set_up, tear_down)
     assert_int_equal(elapse_queue_close(store), ELAPSE_OK);
 }
 
+/* The records before a position are in the log, although later ones wait. */
+TEST_WITH(test_what_comes_later_is_not_waited_for, set_up, tear_down)
+{
+    struct elapse_queue *store = open_node("a");
+    own(store);
+    put_and_commit(store, "early");
+    const uint64_t position = elapse__store_appended(store);
+    set(&is_held, true);
+    (void)put(store, "late");
+    assert_true(elapse__store_is_logged_before(store, position));
+    assert_false(elapse__store_is_logged(store));
+    assert_false(elapse__store_is_logged_before(store, elapse__store_appended(store)));
+    set(&is_held, false);
+    assert_int_equal(elapse_queue_close(store), ELAPSE_OK);
+}
+
+/* Nobody waits for the record of a lease. A node that hands over waits for it all the same. */
+TEST_WITH(test_a_lease_is_logged_when_the_log_has_its_record, set_up, tear_down)
+{
+    struct elapse_queue *store = open_node("a"), *other = open_node("b");
+    struct elapse_reserved reserved;
+    own(store);
+    put_and_commit(store, "taken");
+    while (!elapse__store_is_logged(store))
+        usleep(1000);
+    set(&is_held, true);
+    assert_int_equal(elapse_queue_reserve(store, "tube", 0, &reserved), ELAPSE_OK);
+    assert_false(elapse__store_is_logged(store));
+    wait_for_group(); /* the group with the record is submitted, and not confirmed */
+    assert_false(elapse__store_is_logged(store));
+    (void)put(store, "behind it");
+    set(&is_held, false);
+    while (!elapse__store_is_logged(store))
+        usleep(1000);
+    follow(other);
+    assert_int_equal(elapse__store_fenced(store, 1), ELAPSE_OK);
+    assert_int_equal(elapse_queue_close(store), ELAPSE_OK);
+    own(other);
+    assert_true(has(other, "behind it"));
+    assert_int_equal(elapse_queue_ack(other, reserved.id, reserved.lease, NULL), ELAPSE_OK);
+    elapse_reserved_free(&reserved);
+    assert_int_equal(elapse_queue_close(other), ELAPSE_OK);
+}
+
 TEST_WITH(test_a_follower_takes_no_commands, set_up, tear_down)
 {
     struct elapse_queue *store = open_node("a"), *other = open_node("b");

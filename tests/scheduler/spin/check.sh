@@ -16,10 +16,10 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 compiler=${CC:-cc}
 readonly here compiler
-readonly models=(cluster_ownership idle key lease pull queue sleep task wait wheels)
+readonly models=(cluster_copies cluster_give_up cluster_lines cluster_ownership idle key lease pull queue sleep task wait wheels)
 
 # More than any search needs: what reaches a limit fails.
-readonly depth_max=20000 memory_max_mib=1024
+readonly depth_max=40000 memory_max_mib=1024
 
 # The macros that the first comment of a model names at the beginnings of lines.
 mutants_of()

@@ -9,6 +9,8 @@ mutant hand_out_leaves_before_it_is_durable src/server/core/hand_over.c \
     'case ELAPSE__REPLY_READY:[-
             if (reply->gate > server->durable)
                 return false;-]'
+mutant reply_waits_for_later_groups src/server/core/marks.c \
+    'last->gate > [-elapse__journal_forming(connection->server->engine->journal)-]{+0+}'
 mutant nothing_leaves_before_it_is_durable src/server/core/hand_over.c \
     'case ELAPSE__REPLY_NOTHING:[-
             if (reply->gate > server->durable)
@@ -173,3 +175,12 @@ mutant work_is_enough_to_delete_any_job src/server/beanstalkd/session.c \
 mutant only_the_first_tube_watched_is_checked src/server/beanstalkd/session.c \
     'i < [-session->watched_count-]{+1+}; i++)
         if (!may('
+
+# ---- many jobs in one command ----
+
+mutant the_first_job_is_acknowledged_again src/server/resp/work.c \
+    'change->held.holder.id = read.pairs[[-done-]{+0+}].id;'
+mutant a_lease_is_that_of_another_job src/server/resp/work.c \
+    'change->held.holder.lease = read.pairs[[-done-]{+0+}].lease;'
+mutant pairs_behind_a_step_are_those_of_the_step src/server/resp/work.c \
+    'if (done [-< read.count-]{+< pairs && read.count > 0+}) {'

@@ -93,7 +93,7 @@ def main():
         window.theme("light", "reduce")
         for state in states(window, running, client):
             violations += examine(window, state)
-        for name in ("empty", "trouble", "node"):
+        for name in ("empty", "trouble", "node", "twelve"):
             with stand_in.StandIn(stand_in.statuses()[name]) as shown:
                 window.open(shown.address)
                 violations += examine(window, f"stand-in: {name}")

@@ -165,7 +165,7 @@ class Shown(PageTest):
         return self.enterContext(stand_in.StandIn(stand_in.statuses()[name]))
 
     def test_each_picture_fits_and_can_be_read(self):
-        for name, themes in (("empty", ()), ("ten", ("light", "dark")), ("millions", ()), ("trouble", ("light", "dark")), ("node", ("light", "dark"))):
+        for name, themes in (("empty", ()), ("ten", ("light", "dark")), ("millions", ()), ("trouble", ("light", "dark")), ("node", ("light", "dark")), ("twelve", ("light",))):
             shown = self.stand_in(name)
             self.window.open(shown.address)
             for size in (chromium.PHONE, chromium.DESK):
@@ -221,6 +221,34 @@ class Shown(PageTest):
         self.assertIn("2 findings", self.window.text("#verdict-title"))
         for text in ("Partitions without an owner: 1.", "The database: it does not answer in time."):
             self.assertIn(text, self.window.text("#findings"))
+
+    def test_nodes_copies_and_moves_are_shown(self):
+        self.window.open(self.stand_in("node").address)
+        self.assertIn("does not tell now which nodes there are", self.window.text("#cluster-note"))
+        self.assertFalse(self.window.find("#nodes-table").is_displayed())
+        self.window.open(self.stand_in("twelve").address)
+        self.assertNotIn("does not tell", self.window.text("#cluster-note"))
+        rows = [self.window.text(f"#node-rows tr:nth-child({row})").replace("\u00a0", " ") for row in range(1, 5)]
+        for row, words in zip(rows, (("elapse-0.", "tls:elapse-0.", "1.2.3", "5", "11", "right", "lives"), ("elapse-1.", "180 ms behind", "lives"),
+                                     ("elapse-2.", "2", "11", "right", "drains"), ("elapse-3.", "silent for 12 min 34 s"))):
+            for word in words:
+                self.assertIn(word, row)
+        cells = self.window.run("return [...document.querySelectorAll('#cluster-rows tr')].map((row) => [5, 6, 2].map((i) => row.children[i].textContent))")
+        self.assertEqual(len(cells), 12)
+        # The nodes are hosts of one domain, which is said once.
+        self.assertEqual(cells[0], ["elapse-1, elapse-2", "none", "elapse-0"])
+        self.assertEqual((cells[3][1], cells[11][0]), ("placed there", "none"))
+        self.assertEqual((cells[2][1], cells[4][1]), ("to elapse-1, now", "to elapse-2, when it is ready"))
+
+    def test_planned_moves_that_are_paused_are_said(self):
+        status = stand_in.statuses()["twelve"]
+
+        def paused(now_ms):
+            shown = status(now_ms)
+            shown["cluster"]["moves_paused"] = True
+            return shown
+        self.window.open(self.enterContext(stand_in.StandIn(paused)).address)
+        self.assertIn("Planned moves are paused.", self.window.text("#cluster-note"))
 
     def test_a_clock_that_differs_is_one_finding_for_all_partitions(self):
         said = "this node's wall clock differs from the database's: watch NTP on both"

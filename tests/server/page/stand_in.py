@@ -134,10 +134,29 @@ def node(now_ms):
     status["wheel"]["levels"] = []
     owners = (("here/1f", "10.0.0.1:11300", "owning", 0, ""), ("other/2e", "10.0.0.2:11300", "following", 1234, "it does not answer in time"),
               ("", "", "following", 3, "it does not answer in time"))
-    status["cluster"] = {"queue": "main", "node": "here", "partitions": [
+    status["cluster"] = {"queue": "main", "node": "here", "moves_paused": False, "nodes": None, "partitions": [
         {"partition": number, "role": role, "owned": role == "owning", "answering": role == "owning", "owner": owner, "address": address,
-         "epoch": number + 7, "last_group": 90_000, "lag": lag, "tail": 80_000, "complaint": complaint, "clock": ""}
+         "epoch": number + 7, "last_group": 90_000, "lag": lag, "tail": 80_000, "preferred": "", "target": "",
+         "complaint": complaint, "clock": ""}
         for number, (owner, address, role, lag, complaint) in enumerate(owners)]}
+    return status
+
+
+def twelve(now_ms):
+    """Twelve partitions on four nodes with long names: one node drains, one is silent, one partition moves, two are placed."""
+    status = node(now_ms)
+    names = [f"elapse-{number}.elapse-nodes.production-europe-west.svc.cluster.local" for number in range(4)]
+    nodes = [{"name": name, "address": f"tls:{name}:11300", "version": "1.2.3", "alive": number < 3, "draining": number == 2,
+              "age_ms": 2100 if number < 3 else 754_000, "ahead_ms": (3, -180, 0, 12)[number], "owns": (5, 5, 2, 0)[number],
+              "ready": list(range(12)) if number < 2 else list(range(11)) if number == 2 else []} for number, name in enumerate(names)]
+    owners = [0, 1, 2, 0, 1, 0, 1, 0, 1, 0, 1, 2]
+    status["cluster"] = {"queue": "main", "node": names[0], "moves_paused": False, "nodes": nodes, "partitions": [
+        {"partition": number, "role": "owning" if owner == 0 else "following", "owned": owner == 0, "answering": owner == 0,
+         "owner": f"{names[owner]}/1f", "address": nodes[owner]["address"], "epoch": number + 7, "last_group": 90_000, "lag": 3 * number % 7,
+         "tail": 80_000, "preferred": {3: names[0], 4: names[2]}.get(number, ""), "target": names[1] if number == 2 else "",
+         "complaint": "", "clock": ""} for number, owner in enumerate(owners)]}
+    nodes[0]["ready"].remove(11)
+    nodes[1]["ready"].remove(11)
     return status
 
 
@@ -255,7 +274,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 def statuses():
     began_ms = int(time.time() * 1000)
     return {"empty": empty, "ten": lambda now_ms: ten(now_ms, began_ms), "millions": millions, "trouble": trouble,
-            "node": node}
+            "node": node, "twelve": twelve}
 
 
 if __name__ == "__main__":

@@ -299,6 +299,9 @@ RESP_TEST(command)
     begins(&c, "COMMAND LIST", text);
     says("COMMAND DOCS quit nonsense", "*2|$4|quit|*6|$7|summary|$19|Ends the connection|$5|since|"
                                        "$5|0.2.0|$5|group|$10|connection|");
+    says("COMMAND DOCS discard",
+         "*2|$7|discard|*6|$7|summary|$32|Forgets the commands since MULTI|$5|since|"
+         "$5|0.3.0|$5|group|$12|transactions|");
     sprintf(text, "*%u|$3|put|*8|", 2 * count);
     begins(&c, "COMMAND DOCS", text);
     begins(&c, "HELLO 3", "%7|");

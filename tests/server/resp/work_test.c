@@ -158,23 +158,44 @@ RESP_TEST(most_tubes)
     says("PING", "+PONG|");
 }
 
+enum { ACKED = 1000 };
+static char acks[ACKED * 16];        /* an ACK of a thousand jobs */
+static char acknowledged[ACKED * 6]; /* its reply */
+
+/* Hands out a thousand jobs with the largest RESERVE, and writes the ACK of all of them. */
+static void hand_out_a_thousand(void)
+{
+    size_t size = (size_t)sprintf(acks, "ACK");
+    size_t reply = (size_t)sprintf(acknowledged, "*%d|", ACKED);
+
+    ask_many(&c, ACKED, "PUT t b");
+    /* The journal may take no more leases at once. */
+    while (elapse__queue_statistics(f.engine.jobs).reserved < ACKED)
+        begins(&c, "RESERVE t COUNT 1000", "*");
+    for (int i = 1; i <= ACKED; i++) {
+        size += (size_t)sprintf(acks + size, " %d 1-%d", i, i);
+        reply += (size_t)sprintf(acknowledged + reply, "+ok|");
+    }
+}
+
 /* What the largest RESERVE has handed out, one ACK ends. */
 RESP_TEST(ack_of_a_thousand)
 {
-    enum { JOBS = 1000 };
-    static char words[JOBS * 16], expected[JOBS * 6];
-    size_t size = (size_t)sprintf(words, "ACK");
-    size_t reply = (size_t)sprintf(expected, "*%d|", JOBS);
+    hand_out_a_thousand();
+    says(acks, acknowledged);
+    assert_int_equal(elapse__queue_jobs(f.engine.jobs), 0);
+}
 
-    ask_many(&c, JOBS, "PUT t b");
-    /* The journal may take no more leases at once. */
-    while (elapse__queue_statistics(f.engine.jobs).reserved < JOBS)
-        begins(&c, "RESERVE t COUNT 1000", "*");
-    for (int i = 1; i <= JOBS; i++) {
-        size += (size_t)sprintf(words + size, " %d 1-%d", i, i);
-        reply += (size_t)sprintf(expected + reply, "+ok|");
-    }
-    says(words, expected);
+/* In a transaction all pairs are one step, however many they are. */
+RESP_TEST(ack_of_a_thousand_in_a_transaction)
+{
+    static char all[sizeof acknowledged + 4];
+
+    hand_out_a_thousand();
+    sprintf(all, "*1|%s", acknowledged);
+    says("MULTI", "+OK|");
+    says(acks, "+QUEUED|");
+    says("EXEC", all);
     assert_int_equal(elapse__queue_jobs(f.engine.jobs), 0);
 }
 

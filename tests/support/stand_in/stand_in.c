@@ -54,10 +54,11 @@ void stand_in_strings(const char *file, int line, const char *a, const char *b, 
         stand_in_fail(file, line, "\"%s\" %s \"%s\"", a, equal ? "!=" : "==", b);
 }
 
-void stand_in_memory(const char *file, int line, const void *a, const void *b, size_t bytes)
+void stand_in_memory(const char *file, int line, const void *a, const void *b, size_t bytes,
+                     int equal)
 {
-    if (memcmp(a, b, bytes) != 0)
-        stand_in_fail(file, line, "%zu bytes are not the same", bytes);
+    if ((bytes == 0 || memcmp(a, b, bytes) == 0) != equal)
+        stand_in_fail(file, line, "%zu bytes are %sthe same", bytes, equal ? "not " : "");
 }
 
 void stand_in_range(const char *file, int line, uintmax_t value, uintmax_t least, uintmax_t most)
@@ -76,9 +77,9 @@ static const char *run_one(const struct CMUnitTest *test)
     running = true;
     switch (setjmp(leave)) {
     case 0:
-        if (test->setup != NULL && test->setup(&state) != 0)
+        if (test->setup_func != NULL && test->setup_func(&state) != 0)
             stand_in_fail(__FILE__, __LINE__, "the set-up fails");
-        test->test(&state);
+        test->test_func(&state);
         break;
     case SKIPPED:
         outcome = "skipped";
@@ -86,16 +87,16 @@ static const char *run_one(const struct CMUnitTest *test)
     default:
         outcome = "FAILED";
     }
-    if (test->teardown != NULL) {
-        if (setjmp(leave) != 0 || test->teardown(&state) != 0)
+    if (test->teardown_func != NULL) {
+        if (setjmp(leave) != 0 || test->teardown_func(&state) != 0)
             outcome = "FAILED";
     }
     running = false;
     return outcome;
 }
 
-int stand_in_run(const char *name, const struct CMUnitTest *tests, size_t count, void *setup,
-                 void *teardown)
+int _cmocka_run_group_tests(const char *name, const struct CMUnitTest *tests, size_t count,
+                            CMFixtureFunction setup, CMFixtureFunction teardown)
 {
     int failed = 0;
     if (setup != NULL || teardown != NULL) {

@@ -26,6 +26,8 @@ static void passes(void **state)
     assert_string_equal("text", text);
     assert_string_not_equal("texts", text);
     assert_memory_equal("texts", text, 4);
+    assert_memory_equal("texts", NULL, 0);
+    assert_memory_not_equal("texts", text, 5);
     assert_in_range(2, 2, 3);
     assert_in_range(3, 2, 3);
 }
@@ -56,6 +58,7 @@ MUST_FAIL(same_number, assert_int_not_equal(7, 7))
 MUST_FAIL(other_string, assert_string_equal("text", "texts"))
 MUST_FAIL(same_string, assert_string_not_equal("text", "text"))
 MUST_FAIL(other_memory, assert_memory_equal("text", "teXt", 3))
+MUST_FAIL(same_memory, assert_memory_not_equal("texts", "text", 4))
 MUST_FAIL(below, assert_in_range(1, 2, 3))
 MUST_FAIL(above, assert_in_range(4, 2, 3))
 MUST_FAIL(failing, if (passed_beyond == 0) fail())
@@ -68,21 +71,14 @@ int main(void)
         cmocka_unit_test(is_skipped),
     };
     static const struct CMUnitTest wrong[] = {
-        cmocka_unit_test(not_true),
-        cmocka_unit_test(not_false),
-        cmocka_unit_test(not_null),
-        cmocka_unit_test(null),
-        cmocka_unit_test(other_pointer),
-        cmocka_unit_test(same_pointer),
-        cmocka_unit_test(other_number),
-        cmocka_unit_test(same_number),
-        cmocka_unit_test(other_string),
-        cmocka_unit_test(same_string),
-        cmocka_unit_test(other_memory),
-        cmocka_unit_test(below),
-        cmocka_unit_test(above),
-        cmocka_unit_test(failing),
-        cmocka_unit_test(failing_with_words),
+        cmocka_unit_test(not_true),      cmocka_unit_test(not_false),
+        cmocka_unit_test(not_null),      cmocka_unit_test(null),
+        cmocka_unit_test(other_pointer), cmocka_unit_test(same_pointer),
+        cmocka_unit_test(other_number),  cmocka_unit_test(same_number),
+        cmocka_unit_test(other_string),  cmocka_unit_test(same_string),
+        cmocka_unit_test(other_memory),  cmocka_unit_test(same_memory),
+        cmocka_unit_test(below),         cmocka_unit_test(above),
+        cmocka_unit_test(failing),       cmocka_unit_test(failing_with_words),
     };
     int all = (int)(sizeof wrong / sizeof *wrong);
     int wrongly_failed = cmocka_run_group_tests(right, NULL, NULL);

@@ -110,8 +110,10 @@ mutant no_spare_is_held_for_deletes src/engine/journal/room.c \
 # ---- what an earlier life has left behind the end ----
 
 mutant cut_is_left_out src/engine/journal/repair.c \
-    '[-memset(recovery->bytes + from, 0, (size_t)(end - from));
-    return rewrite(recovery, file, from, end-]{+return rewrite(recovery, file, from, from+});'
+    'uint64_t end = from[- + (bytes < rest ? bytes : rest)-]{+ + 0 * (bytes + rest)+};'
+mutant cut_is_not_filled src/engine/journal/repair.c \
+    '    int error = rewrite(recovery, file, from, middle);
+    if (error == 0{+ && end == middle+})'
 mutant cut_ends_before_the_next_sector src/engine/journal/repair.c \
     'cut(recovery, head, [-ELAPSE__SEAL_GROUP_BYTES-]{+ELAPSE__JOURNAL_ALIGNMENT+})'
 mutant old_segment_is_not_overwritten src/engine/journal/repair.c \
@@ -174,3 +176,16 @@ mutant groups_never_rest src/engine/journal/commit.c \
     '[-        elapse__groups_rest(journal);-]'
 mutant groups_throw_their_memory_away src/engine/journal/group.c \
     'UNUSED_MAX = [-2-]{+1+},'
+
+# ---- reading ahead ----
+
+mutant piece_lacks_its_first_byte src/engine/journal/ahead.c \
+    '[-skipped <= has->count && -]piece->count'
+mutant piece_lacks_its_last_byte src/engine/journal/ahead.c \
+    'piece->count <= has->count[- - (size_t)skipped-];'
+mutant failed_piece_is_taken src/engine/journal/ahead.c \
+    'ahead->state == AHEAD_READ && [-ahead->error == 0 && -]has->file'
+mutant piece_of_another_file_is_taken src/engine/journal/ahead.c \
+    'has->file == [-piece-]{+has+}->file'
+mutant skipped_bodies_are_read src/engine/journal/walk.c \
+    'if (window->ahead != NULL[- && is_next-])'
