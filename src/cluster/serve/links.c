@@ -538,13 +538,23 @@ bool elapse__links_leave(struct elapse__cluster_partition *partition)
     return is_quiet;
 }
 
+/* Returns whether the core has answers for a client that the client does not take. Answers that wait
+ * for the disk or the database are not such answers: they are not in the output, or the loop holds
+ * the output back. A socket that takes nothing is blocked; a pipe that takes nothing keeps output
+ * after each turn. */
+static bool reads_nothing(const struct elapse__loop *core, const struct elapse__peer *peer)
+{
+    return peer->pipe == NULL ? peer->is_blocked
+                              : !core->is_held && peer->output_bytes > peer->sent_bytes;
+}
+
 void elapse__links_cut_clients(struct elapse__cluster_partition *partition)
 {
     struct elapse__ring_node *ring = &partition->core->peers.rings[ELAPSE__PEER_ALL];
 
     for (struct elapse__ring_node *i = ring->next; i != ring; i = i->next) {
         struct elapse__peer *peer = elapse__peer_at(i);
-        if (peer->is_for_client)
+        if (peer->is_for_client && reads_nothing(partition->core, peer))
             elapse__peer_enter(peer, ELAPSE__PEER_ENDING);
     }
 }

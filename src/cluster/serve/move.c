@@ -9,8 +9,9 @@
  *   LEAVES    The router and the other nodes send no further command to the core. Clients of
  *             beanstalkd's protocol, which a queue with one partition has, do not leave by
  *             themselves: the core takes no further bytes of them, and ends their connections when
- *             they have their answers. A client that has not read its answers within a quarter of
- *             the lease is cut.
+ *             they have their answers. A client that does not read its answers is cut after a
+ *             quarter of the lease. A client whose answers are not there yet is not cut, since
+ *             the log may get its commands afterwards.
  *   SETTLES   All commands are answered. The log gets the records that nobody waits for, such as
  *             those of leases. Records that are made meanwhile, by time or by cleaning, may be
  *             without end. They are waited for a little while only, because the next owner makes

@@ -213,7 +213,7 @@ class MovesOfOne(MovesTest):
     """A queue with one partition, which serves clients of beanstalkd's protocol."""
 
     partitions = 1
-    lease_ms = 4000
+    lease_ms = 8000
 
     def test_clients_that_keep_going_do_not_put_it_off(self):
         """Each move is done at the first attempt. Every command that has an answer was done, and no other one."""
@@ -241,6 +241,35 @@ class MovesOfOne(MovesTest):
         done = [body for client in clients for body in client.done]
         self.assertEqual(len(done), len(set(done)))
         self.assertEqual(set(done) | set(self.take_all(nodes[1])), set().union(*(client.put for client in clients)))
+
+    def test_an_answer_that_is_not_there_yet_is_waited_for(self):
+        """The database confirms nothing for more than a quarter of the lease. What has no answer is not done all the same."""
+        nodes = self.start_nodes(2, "--balance-after", LONG)
+        self.wait_for_nodes(2)
+        clients = [(socket.create_connection(("127.0.0.1", node.port), timeout=support.cluster.PATIENCE_S), name)
+                   for node, name in zip(nodes, "ab")]
+        tables = self.primary.sql("select format('elapse.%I', relname) from pg_class"
+                                  " where relname like 'log_test_%' and relkind = 'r';\n").split()
+        lock = self.primary.start_sql(f"begin;\nlock table {', '.join(tables)} in share mode;\n\\echo done\n")
+        self.assertEqual(lock.stdout.readline(), "done\n")
+        try:
+            for client, name in clients:
+                client.sendall(b"use load\r\n" + b"".join(b"put 0 0 60 3\r\n%s%02d\r\n" % (name.encode(), i) for i in range(20)))
+            self.wait_until(lambda: self.number("select count(*) from pg_stat_activity where wait_event_type = 'Lock'") > 0,
+                            "the log waits for the lock")
+            self.cluster("drain", "n0")
+            self.wait_until(lambda: "it moves to another node" in nodes[0].process.text(), "the move has begun")
+            time.sleep(self.lease_ms * 3 / 8 / 1000)
+        finally:
+            lock.communicate("rollback;\n")
+        answered = set()
+        for client, name in clients:
+            with client, client.makefile("rb") as file:
+                answers = [line for line in file if line.startswith(b"INSERTED ")]
+            answered |= {f"{name}{i:02d}" for i in range(len(answers))}
+        self.assertGreaterEqual(len(answered), 1)
+        self.wait_until(lambda: self.owned(nodes)[1] == 1, "it has moved")
+        self.assertEqual(set(self.take_all(nodes[1])), answered)
 
 
 class Moves(MovesTest):
