@@ -9,6 +9,7 @@ import os
 import pathlib
 import re
 import signal
+import socket
 import subprocess
 import time
 
@@ -16,6 +17,15 @@ PROGRAM = os.environ.get("ELAPSE_PROGRAM", "elapse")
 FREE_PORT = ("--listen", "127.0.0.1:0")
 PATIENCE_S = 60  # a machine may be slow: a limit that no run comes near
 SKIPPED = 77     # what ctest takes for "skipped"
+
+
+def hold_port():
+    """Returns a free port of loopback, and a socket that keeps it: as long as the socket is open, the system gives the
+    port to nobody who wants any. A server that is told this port can listen there, again and again."""
+    holder = socket.socket()
+    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    holder.bind(("127.0.0.1", 0))
+    return holder.getsockname()[1], holder
 
 
 class ServerProcess:

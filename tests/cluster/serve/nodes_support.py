@@ -1,12 +1,14 @@
 """What the tests of nodes share: three servers of PostgreSQL, a queue in them, and nodes of
 `elapse serve --cluster`, each with a directory of its own."""
 
+import itertools
 import os
 import pathlib
 import re
 import signal
 import sys
 import tempfile
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -21,6 +23,9 @@ from postgres_support import cluster  # noqa: E402
 SEGMENT = ("--segment-bits", "20")
 ALL_FOLLOW = ("--followers", "all")
 LOG_LINES = 60
+# For tests in which no lease has to end. A machine with much other work takes no processor away for so long, and the
+# database confirms a commit sooner, so no node loses a partition that the test lets it keep.
+CALM_LEASE_MS = 8000
 Error = serving.ReplyError
 
 
@@ -116,6 +121,7 @@ class NodesTest(postgres.ClusterTest):
         self.addCleanup(made.cleanup)
         self.folder = pathlib.Path(made.name)
         self.nodes = []
+        self.tokens = itertools.count()
         self.addCleanup(self.end_nodes)
         self.make_queue()
 
@@ -163,6 +169,18 @@ class NodesTest(postgres.ClusterTest):
     def wait_until(self, condition, what):
         return cluster.wait_until(condition, what)
 
+    def end_lease(self, node):
+        """The lease of a node that was killed is over at once, as if the node had handed over. For tests about what
+        comes after a take-over."""
+        self.primary.sql("update elapse.partition set owner = '', address = '', beat = beat + 1"
+                         f" where address = '127.0.0.1:{node.port}';\n")
+
+    def hold_port(self):
+        """Returns a port that nobody else gets until the test ends."""
+        port, holder = server_process.hold_port()
+        self.addCleanup(holder.close)
+        return port
+
     def put(self, node, body, *options):
         answer = node.ask("PUT", "tube", body, *options)
         self.assertNotIsInstance(answer, Error, answer)
@@ -200,10 +218,11 @@ class NodesTest(postgres.ClusterTest):
         return answer
 
     def put_many(self, node, bodies):
-        """Puts jobs in pipelines, and expects that all of them are acknowledged."""
+        """Puts jobs in pipelines, and expects that all of them are acknowledged. With a token a put is sent again if
+        its partition gets another owner meanwhile, as on a machine with much other work."""
         with node.connect() as connection:
             for body in bodies:
-                connection.send("PUT", "tube", body)
+                connection.send("PUT", "tube", body, "TOKEN", f"token{next(self.tokens)}")
             for body in bodies:
                 answer = connection.receive()
                 self.assertIsInstance(answer, list, f"{body}: {answer}")
@@ -211,6 +230,31 @@ class NodesTest(postgres.ClusterTest):
 
 def seconds_since(start):
     return time.monotonic() - start
+
+
+class Stalls:
+    """Measures how long this process waits for a processor while it is within the block: so much later than it has
+    happened may be seen what happened in time."""
+
+    EVERY_S = 0.01
+
+    def __enter__(self):
+        self.seconds = 0.0
+        self.is_over = threading.Event()
+        self.thread = threading.Thread(target=self.watch)
+        self.thread.start()
+        return self
+
+    def watch(self):
+        before = time.monotonic()
+        while not self.is_over.wait(self.EVERY_S):
+            now = time.monotonic()
+            self.seconds += max(0.0, now - before - 2 * self.EVERY_S)
+            before = now
+
+    def __exit__(self, *_):
+        self.is_over.set()
+        self.thread.join()
 
 
 def run_tests():

@@ -39,7 +39,7 @@ class ByHand(NodesTest):
                                      ahead), 1, positions)
         ahead.sql(promote)
         self.wait_until(lambda: ahead.sql("select pg_is_in_recovery();\n") == "f", "it is promoted")
-        self.assertEqual(ahead.sql("show synchronous_standby_names;\n"), "ANY 1 (s0,s1,s2)")
+        self.wait_until(lambda: ahead.sql("show synchronous_standby_names;\n") == "ANY 1 (s0,s1,s2)", "it has the names")
         behind.sql(follow.replace("host=WINNER", f"host={ahead.directory} user={cluster.SUPERUSER}"))
 
         self.wait_until(lambda: ahead.sql("select count(*) from pg_stat_replication;\n") == "1",

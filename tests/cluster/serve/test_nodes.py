@@ -93,12 +93,12 @@ class OneNode(NodesTest):
     def test_a_due_job_wakes_a_worker(self):
         node = self.owner()
         with node.connect() as connection:
-            connection.send("RESERVE", "tube", "WAIT", "30s")
+            connection.send("RESERVE", "tube", "WAIT", "55s")
             self.put(node, "later", "IN", "300ms")
             start = time.monotonic()
             jobs = connection.receive()
             self.assertEqual([job[4] for job in jobs], ["later"])
-            self.assertLess(support.seconds_since(start), 10)
+            self.assertLess(support.seconds_since(start), 30)
 
     def test_it_waits_for_a_database_that_has_the_queue(self):
         node = self.node()
@@ -145,6 +145,8 @@ class OneNode(NodesTest):
 
 
 class TwoNodes(NodesTest):
+    lease_ms = support.CALM_LEASE_MS
+
     def test_either_node_takes_all_commands(self):
         first = self.owner()
         second = self.follower()
@@ -190,32 +192,6 @@ class TwoNodes(NodesTest):
         self.assertIn(b'"key":"k1","outcome":"cancelled"', files[0].read_bytes())
         self.assertNotIn(b"k1", files[1].read_bytes())
 
-    def test_the_other_node_takes_over_from_one_that_is_killed(self):
-        first = self.owner()
-        second = self.follower()
-        self.put_many(first, [f"a{i}" for i in range(200)])
-        with second.connect() as connection:
-            done = connection.ask("RESERVE", "tube", "COUNT", 50)
-            for job in done:
-                self.assertEqual(connection.ask("ACK", job[0], job[1]), ["ok"])
-        start = time.monotonic()
-        first.kill()
-        # The put waits for the next owner. If the second node does not know yet that the first one
-        # died, it sends the put to the first one, and says that nobody knows whether it was done.
-        answer = second.ask("PUT", "tube", "b", "TOKEN", "b")
-        if str(answer).startswith("UNKNOWN "):
-            answer = second.ask("PUT", "tube", "b", "TOKEN", "b")
-        self.assertIsInstance(answer, list, answer)
-        self.assertLess(support.seconds_since(start), self.lease_ms / 1000 * 8)
-        self.assertEqual(second.owned(), 1)
-        left = {f"a{i}" for i in range(200)} - {job[4] for job in done} | {"b"}
-        self.assertEqual(set(self.take(second)), left)
-        first.start()
-        self.wait_until(lambda: first.info()["partitions_without_owner"] == "0", "it follows")
-        self.assertEqual(first.owned(), 0)
-        self.put(first, "c")
-        self.assertEqual(set(self.take(second)), {"c"})
-
     def test_a_command_that_an_owner_had_when_it_died_is_unknown(self):
         first = self.owner()
         second = self.follower()
@@ -226,29 +202,12 @@ class TwoNodes(NodesTest):
             connection.send("PUT", "tube", "c", "TOKEN", "t")
             self.wait_until(first.has_unread, "they are sent to the owner")
             first.kill()
+            self.end_lease(first)
             answer = connection.receive()
             self.assertIsInstance(answer, Error)
             self.assertTrue(str(answer).startswith("UNKNOWN "), answer)
             self.assertIsInstance(connection.receive(), list)
         self.assertIn("c", self.take(second))
-
-    def test_an_owner_that_was_frozen_follows_the_next_one(self):
-        first = self.owner()
-        second = self.follower()
-        self.put(first, "a")
-        with first.connect() as connection:
-            first.freeze()
-            self.wait_until(lambda: second.owned() == 1, "the other node takes over")
-            self.put(second, "b")
-            connection.send("PUT", "tube", "c")
-            first.thaw()
-            answer = connection.receive()
-        self.put(first, "d")
-        self.assertEqual((first.owned(), second.owned()), (0, 1))
-        jobs = set(self.take(first))
-        self.assertEqual(jobs - {"c"}, {"a", "b", "d"})
-        if not isinstance(answer, Error):
-            self.assertIn("c", jobs)
 
     def test_nodes_greet_each_other_with_the_first_password(self):
         passwords = self.folder / "passwords"
@@ -270,10 +229,63 @@ class TwoNodes(NodesTest):
         # The reply of a hand-out does not wait for the record of its lease; this one is behind it.
         self.put(first, "b", "IN", "1h")
         first.kill()
+        self.end_lease(first)
         self.wait_until(lambda: second.owned() == 1, "the other node takes over")
         with second.connect() as connection:
             self.assertEqual(self.reserve(connection), [])
         self.assertEqual(second.ask("ACK", number, jobs[0][1]), ["ok"])
+
+
+class TakeOver(NodesTest):
+    """The lease has to end. It is longer than a busy machine takes the processor from a node, so that nobody takes
+    over before or afterwards."""
+
+    lease_ms = 3000
+
+    def test_the_other_node_takes_over_from_one_that_is_killed(self):
+        first = self.owner()
+        second = self.follower()
+        self.put_many(first, [f"a{i}" for i in range(200)])
+        with second.connect() as connection:
+            done = connection.ask("RESERVE", "tube", "COUNT", 50)
+            for job in done:
+                self.assertEqual(connection.ask("ACK", job[0], job[1]), ["ok"])
+        with support.Stalls() as stalls:
+            start = time.monotonic()
+            first.kill()
+            # The put waits for the next owner. If the second node does not know yet that the first one
+            # died, it sends the put to the first one, and says that nobody knows whether it was done.
+            answer = second.ask("PUT", "tube", "b", "TOKEN", "b")
+            if str(answer).startswith("UNKNOWN "):
+                answer = second.ask("PUT", "tube", "b", "TOKEN", "b")
+            self.assertIsInstance(answer, list, answer)
+            self.assertLess(support.seconds_since(start) - stalls.seconds, self.lease_ms / 1000 * 4)
+        self.assertEqual(second.owned(), 1)
+        left = {f"a{i}" for i in range(200)} - {job[4] for job in done} | {"b"}
+        self.assertEqual(set(self.take(second)), left)
+        first.start()
+        self.wait_until(lambda: first.info()["partitions_without_owner"] == "0", "it follows")
+        self.assertEqual(first.owned(), 0)
+        self.put(first, "c")
+        self.assertEqual(set(self.take(second)), {"c"})
+
+    def test_an_owner_that_was_frozen_follows_the_next_one(self):
+        first = self.owner()
+        second = self.follower()
+        self.put(first, "a")
+        with first.connect() as connection:
+            first.freeze()
+            self.wait_until(lambda: second.owned() == 1, "the other node takes over")
+            self.put(second, "b")
+            connection.send("PUT", "tube", "c")
+            first.thaw()
+            answer = connection.receive()
+        self.put(first, "d")
+        self.assertEqual((first.owned(), second.owned()), (0, 1))
+        jobs = set(self.take(first))
+        self.assertEqual(jobs - {"c"}, {"a", "b", "d"})
+        if not isinstance(answer, Error):
+            self.assertIn("c", jobs)
 
 
 class Ends(NodesTest):
@@ -285,10 +297,11 @@ class Ends(NodesTest):
         first = self.owner()
         second = self.follower()
         self.put_many(first, [f"a{i}" for i in range(100)])
-        start = time.monotonic()
-        first.stop()
-        self.put(second, "b")
-        self.assertLess(support.seconds_since(start), self.lease_ms / 1000 / 3)
+        with support.Stalls() as stalls:
+            start = time.monotonic()
+            first.stop()
+            self.put(second, "b")
+            self.assertLess(support.seconds_since(start) - stalls.seconds, self.lease_ms / 1000 / 3)
         self.assertEqual(set(self.take(second)), {f"a{i}" for i in range(100)} | {"b"})
         self.assertIn(b"handed over", first.process.log())
 
@@ -300,7 +313,9 @@ class Ends(NodesTest):
         bodies = []
         end = time.monotonic() + 2
         with second.connect() as connection:
-            while time.monotonic() < end:
+            # Until the first one has ended, however late.
+            while time.monotonic() < end or first.process.process.poll() is None:
+                self.assertLess(time.monotonic(), end + support.cluster.PATIENCE_S)
                 some = [f"b{len(bodies) + i}" for i in range(50)]
                 for body in some:
                     connection.send("PUT", "tube", body)
@@ -309,7 +324,7 @@ class Ends(NodesTest):
                 bodies += some
         stopper.join()
         self.assertEqual(first.process.wait(), 0)
-        self.assertEqual(second.owned(), 1)
+        self.wait_until(lambda: second.owned() == 1, "it has the partition that was handed over")
         self.assertEqual(set(self.take(second)), set(bodies))
 
     def test_workers_of_another_node_are_woken(self):
@@ -322,6 +337,8 @@ class Ends(NodesTest):
 
 
 class Beanstalkd(NodesTest):
+    lease_ms = support.CALM_LEASE_MS
+
     def talk(self, node, request, replies):
         with socket.create_connection(("127.0.0.1", node.port), timeout=60) as client:
             client.sendall(request)
@@ -382,6 +399,7 @@ class Inbox(NodesTest):
 
 class ManyPartitions(NodesTest):
     partitions = 3
+    lease_ms = support.CALM_LEASE_MS
 
     def test_any_node_takes_any_command(self):
         first = self.owner()
@@ -392,6 +410,7 @@ class ManyPartitions(NodesTest):
                 self.put(node, key, "KEY", key)
         self.assertEqual(set(self.take(second)), set(keys))
         first.kill()
+        self.end_lease(first)
         self.wait_until(lambda: second.owned() == 3, "it owns all")
         self.put(second, "after")
         self.assertEqual(set(self.take(second)), {"after"})
@@ -412,6 +431,7 @@ class ManyPartitions(NodesTest):
 
 class Braces(NodesTest):
     partitions = 4  # mails{eu} lies in 3, mails{us} in 1, mails{asia} in 2
+    lease_ms = support.CALM_LEASE_MS
 
     def put_grouped(self, node, tube):
         for group in "ab":
@@ -438,6 +458,7 @@ class Braces(NodesTest):
         self.assertEqual(self.bodies(first, "mails{us}", "COUNT", "10"), ["a0", "b0", "a1", "b1", "a2", "b2"])
         self.assertEqual(len(second.ask("GROUPS", "mails{eu}")[1]), 2)
         first.kill()
+        self.end_lease(first)
         self.wait_until(lambda: second.owned() == 4, "it owns all")
         self.assertEqual(self.bodies(second, "mails{eu}", "COUNT", "10"), [])
         limits = second.ask("LIMIT", "mails{eu}")

@@ -2,6 +2,7 @@
 ELAPSE_SLOW_BEGIN names the program that is so slow (slow_begin.c)."""
 
 import os
+import re
 import time
 
 import nodes_support as support
@@ -22,9 +23,7 @@ class SlowNode(support.Node):
             env={**os.environ, **self.settings})
 
 
-class SlowBegin(NodesTest):
-    lease_ms = 1000
-
+class SlowTest(NodesTest):
     def slow(self):
         self.nodes.append(SlowNode(self.folder / f"node{len(self.nodes)}", self.servers.hosts()))
         return self.nodes[-1]
@@ -38,22 +37,8 @@ class SlowBegin(NodesTest):
     def wait_for_take_over(self, node, before):
         self.wait_until(lambda: self.epoch() > before and self.owner_name().endswith(f":{node.port}"), "it has the epoch")
 
-    def test_the_next_owner_keeps_the_partition_until_it_serves(self):
-        """Both nodes are slow. If beats waited, each would lose the partition to the other."""
-        nodes = [self.slow().start()]
-        self.wait_until(lambda: nodes[0].owned() == 1, "it serves")
-        nodes.append(self.slow().start())
-        nodes.append(self.slow().start())
-        self.put_many(nodes[1], [str(i) for i in range(100)])
-        before = self.epoch()
-        nodes[0].kill()
-        self.wait_until(lambda: nodes[1].owned() + nodes[2].owned() == 1, "another one serves")
-        self.assertEqual(self.epoch(), before + 1)
-        self.assertEqual(len(self.take(nodes[1])), 100)
-        text = nodes[1].process.text() + nodes[2].process.text()
-        self.assertRegex(text, r"partition 0: it took 2[5-9]\d\d ms to bring its jobs into service|"
-                               r"partition 0: it took [3-9]\d\d\d ms")
 
+class SlowBegin(SlowTest):
     def test_a_node_that_ends_meanwhile_hands_over(self):
         first = self.owner()
         self.put_many(first, ["kept"])
@@ -103,7 +88,7 @@ class SlowBegin(NodesTest):
         first.start()
         self.wait_until(lambda: first.owned() == 1, "the first one serves again")
         self.assertEqual(self.epoch(), before + 2)
-        self.assertIn("partition 0 is left to other nodes", full.process.text())
+        full.process.wait_for(b"partition 0 is left to other nodes")
         self.assertEqual(set(self.take(first)), {"kept"})
 
     def test_a_new_owner_without_room_serves_when_there_is_room_and_no_other_node(self):
@@ -117,6 +102,28 @@ class SlowBegin(NodesTest):
         file.unlink()
         self.wait_until(lambda: full.owned() == 1, "it serves")
         self.assertEqual(set(self.take(full)), {"kept"})
+
+
+class KeepsOrLoses(SlowTest):
+    """Nobody else is to take over, though a busy machine gives the owner no processor for a second."""
+
+    lease_ms = 2000  # less than SLOW_MS
+
+    def test_the_next_owner_keeps_the_partition_until_it_serves(self):
+        """Both nodes are slow. If beats waited, each would lose the partition to the other."""
+        nodes = [self.slow().start()]
+        self.wait_until(lambda: nodes[0].owned() == 1, "it serves")
+        nodes.append(self.slow().start())
+        nodes.append(self.slow().start())
+        self.put_many(nodes[1], [str(i) for i in range(100)])
+        before = self.epoch()
+        nodes[0].kill()
+        self.wait_until(lambda: nodes[1].owned() + nodes[2].owned() == 1, "another one serves")
+        self.assertEqual(self.epoch(), before + 1)
+        self.assertEqual(len(self.take(nodes[1])), 100)
+        said = self.wait_until(lambda: re.search(r"partition 0: it took (\d+) ms to bring its jobs into service",
+                                                 nodes[1].process.text() + nodes[2].process.text()), "the log says so")
+        self.assertGreaterEqual(int(said[1]), SLOW_MS)
 
     def test_a_node_that_loses_the_partition_meanwhile_follows(self):
         first = self.owner()

@@ -207,7 +207,7 @@ class Walk:
                 said[name] = self.machines[name].must(self.rename(lines) if len(where) == 1 else lines)
         return said
 
-    def repeat_last(self, having, until):
+    def repeat_next(self, having, until):
         """Runs a block again and again until it does what the page says."""
         where, lines = self.blocks.pop(0)
         if having not in lines:
@@ -242,13 +242,14 @@ def walk(machines):
     page.next("create role elapse")
     page.next("pg_basebackup")
     page.next("synchronous_standby_names")
-    said = page.next("pg_stat_replication")
-    expect(said["one"].split() == ["two|quorum", "three|quorum"], f"the standbys are {said}")
+    # The process of each standby reads the new names by itself, which may take longer than the page waits.
+    said = page.repeat_next("pg_stat_replication", "two|quorum\nthree|quorum\n")
+    expect(said.split() == ["two|quorum", "three|quorum"], f"the standbys are {said}")
     check_roles(machines[0])
     page.next("/etc/elapse/elapse.conf")
     page.next("cluster create")
     page.next("systemctl enable")
-    page.repeat_last("elapse put", "scheduled")
+    page.repeat_next("elapse put", "scheduled")
     said = page.next("elapse list")
     expect(" ready " in said["three"], f"the job is not there: {said}")
     check_tls(machines)
@@ -260,7 +261,7 @@ def walk(machines):
         page.renamed = {"two": "three", "three": "two"}
     page.next("pg_promote")
     page.next("set primary_conninfo = 'host=two")
-    page.repeat_last("cluster status", " ready ")
+    page.repeat_next("cluster status", " ready ")
     expect(not page.blocks, "the page has more blocks")
 
 

@@ -93,6 +93,8 @@ class Recorder:
 
 
 class TlsTests(NodesTest):
+    lease_ms = 4000  # no lease has to end
+
     def setUp(self):
         super().setUp()
         self.ca = self.make_authority("ca")
@@ -248,7 +250,7 @@ class Tls(TlsTests):
         self.complaint(second, "IP address mismatch")
 
     def test_a_port_without_tls(self):
-        first, port = self.node("--auth", str(self.passwords)), free_port()
+        first, port = self.node("--auth", str(self.passwords)), self.hold_port()
         at = first.options.index("--listen")
         first.options[at + 1] = f"127.0.0.1:{port}"
         first.options += ["--node-ca", str(self.ca), "--advertise", f"tls:127.0.0.1:{port}"]
@@ -319,7 +321,7 @@ class Tls(TlsTests):
         """A node that also listens without TLS, and gives that address, reaches nodes of both kinds."""
         first = self.node("--auth", str(self.passwords)).start()
         self.wait_until(lambda: first.process.log().count(b": owning, epoch ") == self.partitions, "it owns all")
-        port = free_port()
+        port = self.hold_port()
         both = self.tls_node("--listen", f"127.0.0.1:{port}", "--advertise", f"127.0.0.1:{port}").start()
         both.process.wait_for(b"in plain text")
         self.expect_all(self.begin_asking(both))
@@ -396,11 +398,6 @@ class OnePartition(TlsTests):
             client.settimeout(support.cluster.PATIENCE_S)
             client.sendall(b"put 0 0 60 1\r\nx\r\n")
             self.assertRegex(client.recv(100), rb"^INSERTED \d+\r\n$")
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as one:
-        return one.getsockname()[1]
 
 
 if __name__ == "__main__":

@@ -81,8 +81,9 @@ class WitnessTest(WrongStandbyTest):
         self.seen = self.row()["last_group"]
 
         def sees():
-            self.bodies.add(f"body{len(self.bodies)}")
-            self.put(owner, f"body{len(self.bodies) - 1}")
+            body = f"body{len(self.bodies)}"
+            self.bodies.add(body)
+            self.put(owner, body, "TOKEN", body)
             return self.witness(follower) >= self.seen
 
         self.wait_until(sees, "the follower has written what it sees")
@@ -297,9 +298,8 @@ class LateWords(AfterLoss):
         self.assertEqual(self.row()["missed"], "late")
 
 
-class ManyPartitions(WrongStandbyTest):
+class ManyPartitionsTest(WrongStandbyTest):
     partitions = 2
-    lease_ms = 1000
 
     def lose_both(self, seconds):
         """Groups of both partitions are lost. The row of one of them has a mark, and to read that of the
@@ -319,10 +319,18 @@ class ManyPartitions(WrongStandbyTest):
     def mark_of_second(self):
         return self.primary.sql("select stopped from elapse.all_partitions where part = 1;\n")
 
+
+class Searches(ManyPartitionsTest):
+    lease_ms = 4000  # the search goes on for two of them
+
     def test_a_partition_that_stops_does_not_end_the_search_in_others(self):
-        node = self.lose_both(self.lease_ms / 4000)
+        node = self.lose_both(0.25)
         self.ends_loudly(node, "partition 1 cannot go on")
         self.assertIn(" knows group ", self.mark_of_second())
+
+
+class SearchesInVain(ManyPartitionsTest):
+    lease_ms = 1000
 
     def test_the_search_in_others_has_an_end(self):
         self.ends_loudly(self.lose_both(self.lease_ms / 1000))
