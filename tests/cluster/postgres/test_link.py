@@ -15,8 +15,10 @@ class LinkTest(support.ClusterTest):
         super().setUp()
         self.genesis = None
 
+    lease_ms = LEASE_MS  # a statement waits for a lock for a quarter of it
+
     def link(self, name="node", hosts=None):
-        return self.driver("link", name, LEASE_MS, *(hosts or self.servers.hosts()))
+        return self.driver("link", name, self.lease_ms, *(hosts or self.servers.hosts()))
 
     def connected(self, name="node", host=0):
         link = self.link(name)
@@ -49,6 +51,13 @@ class LinkTest(support.ClusterTest):
         rival = self.primary.start_sql(f"{before}begin;\n{text};\n\\echo done\n")
         self.assertEqual(rival.stdout.readline(), "done\n")
         return rival
+
+    def wait_for_sessions(self, count):
+        """Waits until the partition has so many sessions, and they rest. Those of drivers that were killed may still
+        be there."""
+        query = f"select count(*) from pg_stat_activity where application_name = '{SESSION}'"
+        cluster.wait_until(lambda: self.number(query) == self.number(query + " and state = 'idle'") == count,
+                           f"{count} sessions")
 
     def assert_outcome(self, result, outcome, count=None):
         self.assertEqual(result["outcome"], outcome, result)
@@ -241,7 +250,11 @@ class Statements(LinkTest):
         self.assert_outcome(link.ask("drop_tables", 1), "rows", 1)
 
 
-class Fence(LinkTest):
+class Waits(LinkTest):
+    """The other session commits before the statement gives its wait up, however late."""
+
+    lease_ms = 240000
+
     def test_an_append_waits_for_a_take_over_and_is_fenced(self):
         """A condition, in place of the UPDATE, would look at the row as it was."""
         link = self.owner()
@@ -270,6 +283,8 @@ class Fence(LinkTest):
         self.assert_outcome(link.next(), "rows", 1)
         self.assertEqual((self.row(), self.groups()), ((1, "node", 1), 1))
 
+
+class Fence(LinkTest):
     def test_a_row_that_stays_blocked_is_locked_and_terminate_frees_it(self):
         """A session that lost its client, or is frozen, has the name of the partition. One that
         blocks nothing is left alone."""
@@ -380,7 +395,10 @@ class Commits(LinkTest):
     def test_settings_that_are_loaded_meanwhile_show(self):
         """Perhaps they were others for a moment."""
         link, _ = self.waiting_append()
+        loaded = self.primary.sql("select pg_conf_load_time();\n")
         self.primary.sql("select pg_reload_conf();\n")
+        # The server tells all sessions at the same time, and this one has heard it.
+        cluster.wait_until(lambda: self.primary.sql("select pg_conf_load_time();\n") != loaded, "it is loaded")
         self.thaw_standbys()
         result = link.next()
         self.assert_outcome(result, "rows", 1)
@@ -393,7 +411,7 @@ class Commits(LinkTest):
         self.thaw_standbys()
         query = "select 1 from pg_stat_activity where state = 'idle' and query like " \
                 f"'select current_setting%' and pid = {process}"
-        cluster.wait_until(lambda: self.number(query), "the second look has run", 20)
+        cluster.wait_until(lambda: self.number(query), "the second look has run")
         link.signal(signal.SIGCONT)
         self.assert_outcome(link.next(), "rows", 1)
 
@@ -455,8 +473,7 @@ class Sessions(LinkTest):
         taken = link.ask("take_over", 0, 0, 0)
         self.assert_outcome(taken, "rows", 1)
         self.assertEqual(taken["before"]["commit"], "on")
-        self.assertEqual(self.number("select count(*) from pg_stat_activity where"
-                                     f" application_name = '{SESSION}' and state = 'idle'"), 1)
+        self.wait_for_sessions(1)
         rival = self.rival("update elapse.partition set beat = beat",
                            "set default_transaction_read_only = off;\n")
         self.assert_outcome(link.ask("beat", 1, 1), "locked")
@@ -500,8 +517,7 @@ class BehindAPooler(LinkTest):
         link = self.link(hosts=[self.pooler.host])
         connected = link.ask("connect", 0)
         self.assertTrue(connected["pooled"], connected)
-        self.assertEqual(self.number("select count(*) from pg_stat_activity"
-                                     f" where application_name = '{SESSION}'"), 0)
+        self.wait_for_sessions(0)
 
     def test_a_command_is_refused_before_it_sets_anything(self):
         made = self.link(hosts=[self.pooler.host]).ask("create", 2)
