@@ -182,6 +182,8 @@ class AcceptDatabase(NodesTest):
         self.move_to_other(other)
         other.start()
         self.wait_until(lambda: other.owned() == 2, "a new node owns all of the new database")
+        # How long the command looks for it. The node has read its lease, and writes as often as before.
+        self.other.primary.sql("update elapse.queue set lease_ms = 3600000;\n")
         self.refused("a node uses this database", node, "--yes")
 
     def test_an_old_primary_of_the_same_database_is_refused(self):
