@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 sys.path.insert(0, str(ROOT / "tests/support"))
 
 import cluster  # noqa: E402
-from server_process import PROGRAM, ServerProcess  # noqa: E402
+from server_process import PROGRAM, ServerProcess, hold_port  # noqa: E402
 
 QUEUE = "main"
 PATIENCE_S = cluster.PATIENCE_S
@@ -161,7 +161,7 @@ class Node:
         self.number, self.directory, self.program = number, pathlib.Path(directory), program
         self.options, self.clock = options, clock
         self.directory.mkdir(parents=True, exist_ok=True)
-        self.port = None
+        self.port, self.port_holder = hold_port()
         self.life = 0
         self.server = None
         self.is_frozen = False
@@ -170,7 +170,7 @@ class Node:
     def start(self):
         self.life += 1
         self.was_killed = False
-        listen = f"127.0.0.1:{self.port or 0}"
+        listen = f"127.0.0.1:{self.port}"
         environment = {**os.environ, **(self.clock.environment() if self.clock else {})}
         self.server = ServerProcess(
             self.directory / f"log-{self.life}",
@@ -178,7 +178,8 @@ class Node:
             program=(self.program, "serve"), before=("setpriv", "--pdeathsig=KILL", "--"), env=environment)
 
     def wait_until_ready(self):
-        self.port = self.server.wait_for_port()
+        if self.server.wait_for_port() != self.port:
+            raise AssertionError(f"node {self.number} listens elsewhere: {self.log()[-600:]}")
 
     @property
     def runs(self):
@@ -280,6 +281,7 @@ class Cluster:
     def end(self):
         for node in self.nodes:
             node.kill()
+            node.port_holder.close()
         for proxy in [proxy for mine in self.proxies for proxy in mine]:
             self.loop.run(proxy.stop())
         self.databases.end()
@@ -298,13 +300,14 @@ class Cluster:
         return {part: row[0] for part, row in self.databases.rows().items()}
 
     def wait_for_owners(self):
+        """Returns the owner of each partition."""
         def all_owned():
             self.check_alive()
             rows = self.databases.rows()
-            return len(rows) == self.partitions and all(
-                row[1] and (node := self.node_at(row[2])) is not None and node.runs
-                for row in rows.values())
-        wait_until(all_owned, "each partition has an owner")
+            owners = {part: self.node_at(row[2]) for part, row in rows.items() if row[1]}
+            is_whole = len(owners) == self.partitions and all(node is not None and node.runs for node in owners.values())
+            return owners if is_whole else None
+        return wait_until(all_owned, "each partition has an owner")
 
     def check_alive(self):
         for node in self.nodes:

@@ -167,9 +167,8 @@ class Chaos:
         self.part = 0
 
     def owner(self):
-        self.it.wait_for_owners()
         self.part = (self.part + 1) % self.it.partitions
-        return self.it.owner_of(self.part)
+        return self.it.wait_for_owners()[self.part]
 
     def kill_owner(self):
         node = self.owner()

@@ -34,6 +34,7 @@ class Trial:
         self.answer_limit_s = ANSWER_LIMIT_S
         self.is_last = False  # nothing can be looked at afterwards
         self.may_be_early = False  # the database's own time was set
+        self.expects_loss = "--single-copy" in it.options  # nodes acknowledge what no standby has
         self.spoils = False   # the next trial needs another cluster
         self.look_at = number % len(it.nodes)  # the node through which all is checked at the end
 
@@ -54,8 +55,7 @@ class Trial:
             self.promoted_s = self.back - self.promoted
 
     def owner(self):
-        self.it.wait_for_owners()
-        return self.it.owner_of(self.part)
+        return self.it.wait_for_owners()[self.part]
 
     def promote(self):
         self.databases.promote_best()
@@ -85,7 +85,7 @@ class Trial:
         living = [node for node in it.nodes if not node.was_killed]
         try:
             wait_until(lambda: not any(node.runs for node in it.nodes), "all nodes have ended",
-                       10 * it.lease_s)
+                       max(10 * it.lease_s, PATIENCE_S))
         except cluster.Failure:
             pass
         time.sleep(2 * it.lease_s)
