@@ -21,7 +21,9 @@ import browser as chromium
 import stand_in
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "resp"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 import serving  # noqa: E402
+from ports import lasting_port  # noqa: E402
 from serving import ServerProcess  # noqa: E402
 
 EXPECTED_OFFLINE = re.compile(r"/(events|api/v1/\S*) - Failed to load resource")
@@ -200,7 +202,7 @@ class Shown(PageTest):
 
     def test_says_what_is_wrong(self):
         self.window.open(self.stand_in("trouble").address)
-        self.assertIn("8 findings", self.window.text("#verdict-title"))
+        self.window.wait_for_text("#verdict-title", "8 findings")
         for text in ("mails has waited for 12", "no worker", "damaged", "cannot read 2 places", "300", "fsync", "3,411 jobs buried", "no new jobs"):
             self.assertIn(text, self.window.text("#findings"))
         self.assertEqual(self.window.text("#answer-time .big"), "No")
@@ -218,7 +220,7 @@ class Shown(PageTest):
                            (3, ("2", "nobody"))):
             for word in words:
                 self.assertIn(word, self.window.text(f"#cluster-rows tr:nth-child({row})"))
-        self.assertIn("2 findings", self.window.text("#verdict-title"))
+        self.window.wait_for_text("#verdict-title", "2 findings")
         for text in ("Partitions without an owner: 1.", "The database: it does not answer in time."):
             self.assertIn(text, self.window.text("#findings"))
 
@@ -260,7 +262,7 @@ class Shown(PageTest):
             return shown
 
         self.window.open(self.enterContext(stand_in.StandIn(status)).address)
-        self.assertIn("3 findings", self.window.text("#verdict-title"))
+        self.window.wait_for_text("#verdict-title", "3 findings")
         self.assertEqual(self.window.text("#findings").count(f"The clock: {said}."), 1)
 
     def test_names_the_tube_that_waits_or_none(self):
@@ -288,7 +290,7 @@ class Shown(PageTest):
         for name in ("empty", "ten", "millions"):
             with self.subTest(name=name):
                 self.window.open(self.stand_in(name).address)
-                self.assertIn("All is well", self.window.text("#verdict-title"))
+                self.window.wait_for_text("#verdict-title", "All is well")
                 self.assertTrue(self.window.driver.title.startswith("✓"))
 
     def test_numbers_have_separators_and_many_tubes_are_folded(self):
@@ -413,6 +415,8 @@ class Shown(PageTest):
                 self.window.run("document.querySelector('#wheel').scrollIntoView()")
                 before = self.window.run("return window.frames")
                 time.sleep(1)
+                if motion == "no-preference":  # a machine that stands still draws no pictures
+                    self.window.wait(lambda: self.window.run("return window.frames") > before + 5, "pictures of the wheel")
                 counts[motion] = self.window.run("return window.frames") - before
         finally:
             self.window.command("Page.removeScriptToEvaluateOnNewDocument", identifier=script["identifier"])
@@ -491,7 +495,7 @@ class Live(PageTest):
     def test_loads_and_asks_nobody_else(self):
         running, _ = self.start()
         self.window.open(running.address)
-        self.assertIn("All is well", self.window.text("#verdict-title"))
+        self.window.wait_for_text("#verdict-title", "All is well")
         self.assertIn("There are no tubes", self.window.text("#tubes"))
         asked = self.window.run("return performance.getEntriesByType('resource').map((entry) => entry.name)")
         self.assertEqual([name for name in asked if not name.startswith(running.address)], [])
@@ -528,7 +532,8 @@ class Live(PageTest):
     def test_tubes_in_trouble_are_shown_and_named_among_many(self):
         running, client = self.start()
         for number in range(201):
-            client.send("PUT", f"tube-{number:03}", "hello")
+            # Ready jobs that nobody takes would be trouble after ten seconds.
+            client.send("PUT", f"tube-{number:03}", "hello", *(() if number % 100 == 0 else ("IN", "1h")))
         for _ in range(201):
             client.receive()
         for number in (0, 100, 200):
@@ -973,7 +978,7 @@ class Live(PageTest):
     def test_a_lost_server_comes_back_by_itself(self):
         self.allowed = [EXPECTED_OFFLINE]
         with tempfile.TemporaryDirectory() as directory:
-            first = Server(directory)
+            first = Server(directory, port=lasting_port(), http_port=lasting_port())
             with serving.Connection(first.port) as client:
                 client.ask("PUT", "mails", "hello", "IN", "30m")
             self.window.open(first.address)

@@ -42,8 +42,13 @@ async def live(client, server, book):
 
 async def one_round(clients, server, book, seconds):
     book.begin_life()
+    puts = book.counts.get("put", 0)
     lives = [asyncio.create_task(live(client, server, book)) for client in clients]
     await asyncio.sleep(seconds)
+    # If the machine stood still meanwhile, the server has done nothing that a kill could undo.
+    end = time.monotonic() + PATIENCE_S
+    while book.counts.get("put", 0) == puts and not all(life.done() for life in lives) and time.monotonic() < end:
+        await asyncio.sleep(0.005)
     server.process.kill()
     await asyncio.gather(*lives)
     server.process.wait()
@@ -76,6 +81,7 @@ async def take_all(question, book):
             for job, answer in zip(jobs, answers, strict=True):
                 if job[4] in book.jobs:
                     book.removal_ended(book.jobs[job[4]], answer)
+            end = time.monotonic() + PATIENCE_S  # it goes on, however slowly
             continue
         figures = await question.ask("STATS")
         figures = dict(zip(figures[::2], figures[1::2], strict=True))

@@ -88,6 +88,7 @@ class Worker(threading.Thread):
         self.place = place
         self.chance = random.Random(seed)
         self.told = []  # transactions that are to be sent again, because their answers were lost
+        self.is_new = True
 
     def work(self, client):
         if not self.told:
@@ -107,7 +108,9 @@ class Worker(threading.Thread):
             done += reply is not None
             again += reply is None
         self.place.count(done, again)
-        if self.chance.random() < 0.9:
+        # The first ones are sent twice for certain, and of the others some.
+        keeps, self.is_new = self.is_new and self.told, self.is_new and not self.told
+        if self.chance.random() < 0.9 and not keeps:
             self.told = []
 
     def run(self):
