@@ -23,6 +23,10 @@ class ClosedFiles(ClientTest):
             output, errors = process.communicate(timeout=LONG_S)
             return process.returncode, output.decode(), errors.decode()
 
+    def listens(self, name):
+        with socket.socket(socket.AF_UNIX) as tried:
+            return tried.connect_ex(os.fspath(self.directory / name)) == 0
+
     def test_the_output(self):
         self.start()
         self.assertEqual(self.run_closed(">&-", "stats"),
@@ -46,7 +50,7 @@ class ClosedFiles(ClientTest):
                             "unix:socket", "--http", "unix:web", "--verbose")
         self.addCleanup(server.kill)
         end = time.monotonic() + LONG_S
-        while not (self.directory / "web").exists() and time.monotonic() < end:
+        while not (self.listens("socket") and self.listens("web")) and time.monotonic() < end:
             time.sleep(0.01)
         self.address = "unix:socket"
         self.assertEqual(self.done("put", "t", "x"), "1 scheduled\n")

@@ -188,7 +188,12 @@ class Order(RunTest):
         random.shuffle(delays)
         # A file of this size is read at once, so all delays count from one moment.
         name = self.write("timers", "".join(f"in {delay}ms {delay}\n" for delay in delays))
-        fired = firings(self.succeed("run", name))
+        for _ in range(10):
+            fired = firings(self.succeed("run", name))
+            # If the machine stands still while the lines are read, timers are due before others are there. Then all
+            # that are due by then come late.
+            if max(one["late_us"] for one in fired) < 200_000:
+                break
         self.assertEqual([int(one["key"]) for one in fired], sorted(delays), delays)
 
     def test_past_times_at_one_moment_come_in_the_order_of_lines(self):

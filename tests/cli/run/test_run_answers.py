@@ -10,6 +10,9 @@ from pathlib import Path
 import support
 from run_support import MOMENT, RunTest
 
+# A program that runs until the test lets it go.
+UNTIL_GO = "echo; while [ ! -e go ]; do sleep 0.02; done"
+
 
 class Answers(RunTest):
     def ask(self, process, *lines):
@@ -32,10 +35,11 @@ class Answers(RunTest):
         self.finish_quietly(process, 0)
 
     def test_cancel_of_a_timer_that_runs(self):
-        process = self.begin("--answers", "--exec", "sh", "-c", "echo; exec sleep 0.5")
+        process = self.begin("--answers", "--exec", "sh", "-c", UNTIL_GO)
         self.tell(process, "every 1ms k")
         self.assertEqual(process.stdout.readline(), b"\n")
         self.assertEqual(self.ask(process, "cancel k"), [{"cancel": "k", "answer": "running"}])
+        self.write("go", "")
         self.finish_quietly(process, 0)
 
     def test_errors_are_lines_of_json(self):
@@ -74,13 +78,14 @@ class Answers(RunTest):
         self.finish_quietly(process, 128 + signal.SIGTERM)
 
     def test_list_while_a_timer_runs(self):
-        process = self.begin("--answers", "--exec", "sh", "-c", "echo; exec sleep 1")
+        process = self.begin("--answers", "--exec", "sh", "-c", UNTIL_GO)
         self.tell(process, "in 1ms k")
         self.assertEqual(process.stdout.readline(), b"\n")
         self.assertEqual(self.list(process), [("k", "running")])
         self.tell(process, "at 2200-01-01T00:00:00Z k")
         self.assertEqual(self.list(process), [("k", "pending")])
         self.ask(process, "cancel k")
+        self.write("go", "")
         self.finish_quietly(process, 0)
 
     def test_list_needs_the_option(self):

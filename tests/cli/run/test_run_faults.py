@@ -216,22 +216,31 @@ class Output(RunTest):
         """It holds up the end for two seconds at most."""
         name = self.write("timers", "".join(f"in 1ms {number} {'x' * 60000}\n"
                                             for number in range(200)))
-        for reads in (False, True):
-            with self.subTest(reads=reads):
-                process = self.begin(name)
-                with self.assertRaises(subprocess.TimeoutExpired):
-                    process.wait(timeout=0.3)
-                begun = time.monotonic()
-                process.send_signal(signal.SIGTERM)
-                if reads:
-                    output, errors = self.finish(process)
-                    firings(output)
-                    self.assertNotIn("too slow", errors)
-                else:
-                    errors = process.stderr.read().decode()
-                    self.assertGreater(time.monotonic() - begun, 1.9)
-                    self.assertIn("the reader was too slow: lines that had fired are lost", errors)
-                self.assertEqual(process.wait(timeout=100), 128 + signal.SIGTERM)
+
+        def begin():
+            process = self.begin(name)
+            with self.assertRaises(subprocess.TimeoutExpired):
+                process.wait(timeout=0.3)
+            begun = time.monotonic()
+            process.send_signal(signal.SIGTERM)
+            return process, begun
+
+        with self.subTest(reads=False):
+            process, begun = begin()
+            errors = process.stderr.read().decode()
+            self.assertGreater(time.monotonic() - begun, 1.9)
+            self.assertIn("the reader was too slow: lines that had fired are lost", errors)
+            self.assertEqual(process.wait(timeout=100), 128 + signal.SIGTERM)
+        with self.subTest(reads=True):
+            # Reads again if the machine stood still, so that this reader was too slow.
+            for _ in range(10):
+                process, begun = begin()
+                output, errors = self.finish(process)
+                self.assertEqual(process.returncode, 128 + signal.SIGTERM)
+                if "too slow" not in errors or time.monotonic() - begun < 1.9:
+                    break
+            firings(output)
+            self.assertNotIn("too slow", errors)
 
 
 class Signals(RunTest):
@@ -301,7 +310,7 @@ class Signals(RunTest):
 
     def test_counts_at_any_time(self):
         process = self.begin()
-        self.tell(process, "in 1h a", "in 1h a", "bad", "in 1h b", "cancel b", "in 1ms d", "in 1h e")
+        self.tell(process, "in 1h a", "in 1h a", "bad", "in 1h b", "cancel b", "in 1h e", "in 1ms d")
         self.assertIn(b'"d"', process.stdout.readline())
         process.stderr.readline()
         for _ in range(2):

@@ -180,7 +180,7 @@ class Operations(HttpTest):
                          ("delayed", None, None, 4))
         self.assertEqual(self.post("put", tube="a", body="b", key="k", **{"await": 9}),
                          {"id": "1", "result": "kept"})
-        arrive = {"tube": "a", "key": "k", "token": "one", "token_for": "5s"}
+        arrive = {"tube": "a", "key": "k", "token": "one", "token_for": "5m"}
         self.assertEqual(self.post("arrive", **arrive), {"left": 3})
         self.assertEqual(self.post("arrive", **arrive), {"left": 3})
         self.assertEqual(self.post("arrive", tube="a", key="k", count=2), {"left": 1})

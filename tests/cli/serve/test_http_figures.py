@@ -5,6 +5,7 @@ import pathlib
 import re
 import shutil
 import socket
+import statistics
 import subprocess
 import time
 import unittest
@@ -136,6 +137,9 @@ class Metrics(Figures):
                 self.assertTrue(client.line().startswith(b"INSERTED"))
         self.event_that(lambda event: [(tube["name"], tube["ready"]) for tube in event["tubes"][:3]]
                         == [("t7", 3), ("t2000", 2), ("t900", 1)])
+        # Ready jobs that nobody takes would be trouble after ten seconds.
+        for name, count in (("t2000", 2), ("t7", 3), ("t900", 1)):
+            self.assertEqual(self.post("cancel_all", tube=name, state="ready")["removed"], count)
         self.post("pause", tube="t50", **{"for": "1h"})
         event = self.event_that(lambda event: event["tubes_in_trouble"] == 1)
         self.assertEqual(event["tubes"][0]["name"], "t50")
@@ -264,23 +268,21 @@ class Events(Figures):
     def test_the_first_event_comes_at_once(self):
         """By the clock of the server: long before the next one, and not for all clients together."""
         self.serve_http()
-        clients = []
+        clients, waits = [], []
         for _ in range(6):
             asked_ms = self.get("/api/v1/forecast")["now_ms"]
             connection = self.connect_http()
             connection.request("GET", "/events")
-            clients.append((asked_ms, connection))
-            time.sleep(0.02)
-        firsts, waits, steps = set(), [], []
-        for asked_ms, connection in clients:
             times = (json.loads(line[6:])["now_ms"] for line in connection.getresponse()
                      if line.startswith(b"data: "))
-            first_ms, second_ms = next(times), next(times)
-            firsts.add(first_ms)
-            waits.append(first_ms - asked_ms)
-            steps.append(second_ms - first_ms)
-        self.assertGreaterEqual(len(firsts), 4)
-        self.assertLess(min(waits), min(steps) / 2)
+            clients.append((next(times), times))
+            waits.append(clients[-1][0] - asked_ms)
+            time.sleep(0.02)
+        self.assertGreaterEqual(len({first_ms for first_ms, _ in clients}), 4)
+        steps = [next(times) - first_ms for first_ms, times in clients]
+        # Each client begins when the one before has its first event. So most of them would wait nearly for a whole
+        # step, if the events of all came together. If the machine stands still, that touches few of them.
+        self.assertLess(statistics.median(waits), statistics.median(steps) / 2)
 
     def test_tubes_and_rates(self):
         self.serve_http()
@@ -353,12 +355,14 @@ class Forecast(Figures):
         self.assertEqual([len(empty[name]) for name in ("seconds", "minutes", "hours", "days")],
                          [60, 60, 48, 365])
         self.assertEqual(sum(empty["days"]), 0)
+        began = time.monotonic()
         for delay in ("40s", "30m", "20h", "100d"):
             self.post("put", tube="a", body="b", key=delay, **{"in": delay})
         forecast = self.get("/api/v1/forecast")
         self.assertEqual([sum(forecast[name]) for name in ("seconds", "minutes", "hours", "days")],
                          [1, 2, 3, 4])
-        self.assertEqual(forecast["seconds"].index(1) in range(37, 43), True)
+        passed_s = int(time.monotonic() - began)
+        self.assertIn(forecast["seconds"].index(1), range(37 - passed_s, 43))
         self.post("cancel", tube="a", keys=["40s", "100d"])
         forecast = self.get("/api/v1/forecast")
         self.assertEqual([sum(forecast[name]) for name in ("seconds", "minutes", "hours", "days")],

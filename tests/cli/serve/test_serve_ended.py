@@ -1,6 +1,7 @@
 """Tests elapse serve --ended, and elapse ended, which searches the file that the server has written."""
 
 import json
+import re
 import subprocess
 import time
 
@@ -98,7 +99,13 @@ class Ended(ServeTest):
         client = server.connect()
         for i in range(3):
             self.put(client, b"t", b"x", b"KEY", b"k", b"IN", b"1h")
-        server.wait_for(b"ended: /dev/full: 2 lines were dropped: No space left on device")
+        server.wait_for(b"lines were dropped")
+        # The server says each second what it has dropped since.
+        dropped = re.compile(rb"ended: /dev/full: (\d+) lines were dropped: No space left on device\n")
+        end = time.monotonic() + START_S
+        while sum(map(int, dropped.findall(server.log()))) < 2 and time.monotonic() < end:
+            time.sleep(0.01)
+        self.assertEqual(sum(map(int, dropped.findall(server.log()))), 2)
         server.stop()
 
     def test_a_file_that_cannot_be_opened(self):

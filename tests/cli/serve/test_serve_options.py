@@ -71,7 +71,7 @@ class Options(ServeTest):
         client = server.connect()
         self.assertEqual(client.put(b"12345"), b"INSERTED 1")
         self.assertEqual(client.put(b"123456"), b"JOB_TOO_BIG")
-        self.assertIn(b" connected: 127.0.0.1:", server.log())
+        server.wait_for(b" connected: 127.0.0.1:")
         server.stop()
         self.assertTrue((self.directory / "beans").exists())
 

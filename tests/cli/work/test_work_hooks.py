@@ -173,7 +173,7 @@ class Hooks(WorkTest):
 
     def test_a_hook_that_hangs(self):
         hook = Hook(self, lambda number: None if number == 1 else 200)
-        self.done("put", "t", "x", "--ttr", "3s", "--backoff", "10ms..10ms")
+        self.done("put", "t", "x", "--ttr", "3900ms", "--backoff", "10ms..10ms")
         worker = self.work("t", "--post", hook.url, "--time-limit", "4s")
         self.until(lambda: self.json_of("stats")[0]["total_done"] == 1, "done")
         self.assertEqual([headers["Elapse-Attempt"] for _, headers, _ in hook.requests], ["1", "2"])

@@ -51,12 +51,12 @@ class Passes(unittest.TestCase):
         self.assertEqual((done.stdout, done.stderr), ("out\n", "err\n"))
 
     def test_what_is_slow_but_prints(self):
-        done = watch("--quiet-s", "2", script="for i in {1..12}; do echo $i; sleep 0.4; done")
+        done = watch("--quiet-s", "4", script="for i in {1..12}; do echo $i; sleep 0.4; done")
         self.assertEqual(done.returncode, 0, done.stdout)
 
     def test_what_is_silent_but_works(self):
         script = "end=$((SECONDS + 4)); while ((SECONDS < end)); do :; done"
-        done = watch("--quiet-s", "1", script=script)
+        done = watch("--quiet-s", "3", script=script)
         self.assertEqual((done.returncode, done.stdout), (0, ""))
 
     def test_what_closes_its_output(self):
