@@ -432,7 +432,7 @@ TEST_WITH(test_a_group_without_records, set_up, tear_down)
     put_and_commit(store, "one");
     uint64_t before = log_end();
     elapse__store_push(store);
-    for (unsigned i = 0; i < 2000 && log_end() == before; i++)
+    for (unsigned i = 0; i < 60000 && log_end() == before; i++)
         usleep(1000);
     assert_int_equal(log_end(), before + 1);
     follow(other);
