@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand"
+	"net"
 	"os"
 	"os/exec"
 	"strconv"
@@ -29,25 +30,49 @@ func long(short, size int) int {
 // killer is a server with a directory that is killed again and again, and started at the same address.
 type killer struct {
 	stop, ended chan struct{}
-	kills       int
+	kills       atomic.Int64
+}
+
+// lastingAddress returns an address of loopback whose port is free, and stays so while its server is away: it is none
+// of those that the system gives to clients, and to servers that ask for any port.
+func lastingAddress(t *testing.T) string {
+	var least, most int
+	ports := must[[]byte](t)(os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range"))
+	must[int](t)(fmt.Sscan(string(ports), &least, &most))
+	for {
+		port := 10_000 + rand.Intn(55_536)
+		if port >= least && port <= most {
+			continue
+		}
+		address := fmt.Sprintf("127.0.0.1:%d", port)
+		if probe, err := net.Listen("tcp", address); err == nil {
+			works(t, probe.Close())
+			return address
+		}
+	}
 }
 
 func startKiller(t *testing.T, every time.Duration) (*killer, string) {
 	data := t.TempDir()
 	arguments := []string{"--data", data, "--segment-bits", "22"}
-	server := elapsetest.StartWith(t, "127.0.0.1:0", arguments...)
+	server := elapsetest.StartWith(t, lastingAddress(t), arguments...)
 	k := &killer{stop: make(chan struct{}), ended: make(chan struct{})}
 	go func() {
 		defer close(k.ended)
-		for {
+		for pause := every; ; {
 			select {
 			case <-k.stop:
 				return
-			case <-time.After(every):
+			case <-time.After(pause):
 			}
 			server.Kill()
-			k.kills++
+			k.kills.Add(1)
+			began := time.Now()
 			server = elapsetest.StartWith(t, server.Address, arguments...)
+			// On a machine where a start takes long, a server that lives shorter would do nothing.
+			if pause = time.Since(began); pause < every {
+				pause = every
+			}
 		}
 	}()
 	return k, server.Address
@@ -58,7 +83,7 @@ func (k *killer) halt(t testing.TB) {
 	t.Helper()
 	close(k.stop)
 	<-k.ended
-	if k.kills == 0 {
+	if k.kills.Load() == 0 {
 		t.Fatal("the server was never killed")
 	}
 }
@@ -123,7 +148,7 @@ func TestKilledServerPuts(t *testing.T) {
 	putAll(t, client, "puts", count, 3*time.Millisecond)
 	k.halt(t)
 	hasEachOnce(t, client, "puts", count)
-	t.Logf("%d puts, %d kills: 0 lost, 0 doubled", count, k.kills)
+	t.Logf("%d puts, %d kills: 0 lost, 0 doubled", count, k.kills.Load())
 }
 
 // With a server that is killed each second every job is done at least once.
@@ -154,7 +179,7 @@ func TestKilledServerWork(t *testing.T) {
 		t.Fatalf("%d of %d jobs were done", len(done), count)
 	}
 	r.finish(t)
-	t.Logf("%d jobs, %d kills: %d repeats", count, k.kills, calls-count)
+	t.Logf("%d jobs, %d kills: %d repeats", count, k.kills.Load(), calls-count)
 }
 
 // chainWorker names, in the environment of a process of its own, the server that a worker of chains works for.
@@ -208,16 +233,16 @@ func workChains(address string) {
 	}
 }
 
-// killWorkers keeps a process of workChains running, and kills it again and again, until stop is closed. It returns
+// killWorkers keeps a process of workChains running, and kills it again and again, until stop is closed. It counts
 // how often.
-func killWorkers(t *testing.T, address string, stop <-chan struct{}) int {
-	for kills := 0; ; kills++ {
+func killWorkers(t *testing.T, address string, stop <-chan struct{}, kills *atomic.Int64) {
+	for {
 		process := exec.Command(os.Args[0])
 		process.Env = append(os.Environ(), chainWorker+"="+address)
 		process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 		if err := process.Start(); err != nil {
 			t.Errorf("a worker cannot be started: %v", err)
-			return kills
+			return
 		}
 		ended := false
 		select {
@@ -228,8 +253,9 @@ func killWorkers(t *testing.T, address string, stop <-chan struct{}) int {
 		_ = process.Process.Kill()
 		_ = process.Wait()
 		if ended {
-			return kills
+			return
 		}
+		kills.Add(1)
 	}
 }
 
@@ -246,18 +272,26 @@ func TestChainsWithKilledWorkers(t *testing.T) {
 		workers.Add(1)
 		go func() {
 			defer workers.Done()
-			killed.Add(int64(killWorkers(t, address, stop)))
+			killWorkers(t, address, stop, &killed)
 		}()
 	}
-	requests := make([]*elapse.Request, 0, count)
-	for number := range make([]int, count) {
-		requests = append(requests, elapse.Put("one", fmt.Sprint(number), stepOptions...))
+	begin := func(from, to int) {
+		requests := make([]*elapse.Request, 0, to-from)
+		for number := from; number < to; number++ {
+			requests = append(requests, elapse.Put("one", fmt.Sprint(number), stepOptions...))
+		}
+		must[[]elapse.PutResult](t)(client.PutMany(background, requests...))
 	}
-	must[[]elapse.PutResult](t)(client.PutMany(background, requests...))
+	begin(0, count)
 	for finish := time.Now().Add(10 * patient); ; {
 		stats, err := client.Stats(background, "end")
 		if err == nil && stats != nil && stats.Ready >= int64(count) {
-			break
+			if killed.Load() > 0 && k.kills.Load() > 0 {
+				break
+			}
+			// This process has stood still while the workers went on: more chains, until both were killed.
+			begin(count, count+100)
+			count += 100
 		}
 		if time.Now().After(finish) {
 			t.Fatalf("the chains do not end: %+v", stats)
@@ -271,5 +305,5 @@ func TestChainsWithKilledWorkers(t *testing.T) {
 	if killed.Load() == 0 {
 		t.Fatal("no worker was killed")
 	}
-	t.Logf("%d chains, %d kills of workers and %d of the server: each ended exactly once", count, killed.Load(), k.kills)
+	t.Logf("%d chains, %d kills of workers and %d of the server: each ended exactly once", count, killed.Load(), k.kills.Load())
 }

@@ -147,7 +147,9 @@ func TestTwoWorkersShareATube(t *testing.T) {
 	}
 }
 
+// It runs in parallel with tests none of which handles signals.
 func TestSecondSignalEndsTheWait(t *testing.T) {
+	t.Parallel()
 	client := elapsetest.Start(t).Client(t)
 	begun, ended := make(chan bool, 1), make(chan error, 1)
 	worker := elapse.NewWorker(client, elapse.WorkerConfig{ShutdownLimit: 100 * time.Hour, Logger: quiet{}})

@@ -160,7 +160,9 @@ func TestWorkerFails(t *testing.T) {
 	r.finish(t)
 }
 
+// The tests that wait for leases run in parallel: their leases are so long that a machine that stands still loses none.
 func TestHandlerIsCancelled(t *testing.T) {
+	t.Parallel()
 	client := elapsetest.Start(t).Client(t)
 	begun, causes := make(chan bool, 1), make(chan error, 1)
 	r := start(t, client, elapse.WorkerConfig{}, func(w *elapse.Worker) {
@@ -171,7 +173,7 @@ func TestHandlerIsCancelled(t *testing.T) {
 			return ctx.Err()
 		})
 	})
-	put(t, client, "long", "x", elapse.Key("k"), elapse.TTR(300*time.Millisecond))
+	put(t, client, "long", "x", elapse.Key("k"), elapse.TTR(6*time.Second))
 	next(t, begun)
 	equal(t, must[elapse.Outcome](t)(client.Cancel(background, "long", "k")), elapse.Running)
 	isError(t, next(t, causes), elapse.ErrCancelled)
@@ -180,17 +182,18 @@ func TestHandlerIsCancelled(t *testing.T) {
 }
 
 func TestHandlerOutlivesItsTTR(t *testing.T) {
+	t.Parallel()
 	client := elapsetest.Start(t).Client(t)
 	calls := atomic.Int64{}
 	r := start(t, client, elapse.WorkerConfig{}, func(w *elapse.Worker) {
 		elapse.Handle(w, "long", func(ctx context.Context, _ *elapse.Job[string]) error {
 			calls.Add(1)
-			time.Sleep(1500 * time.Millisecond)
+			time.Sleep(3600 * time.Millisecond)
 			return ctx.Err()
 		})
 	})
 	for range make([]int, 5) {
-		put(t, client, "long", "x", elapse.TTR(500*time.Millisecond))
+		put(t, client, "long", "x", elapse.TTR(3300*time.Millisecond))
 	}
 	for range make([]int, 5) {
 		equal(t, next(t, r.endings), elapse.EndDone)
@@ -201,6 +204,7 @@ func TestHandlerOutlivesItsTTR(t *testing.T) {
 }
 
 func TestHandlerHangs(t *testing.T) {
+	t.Parallel()
 	client := elapsetest.Start(t).Client(t)
 	release := make(chan bool)
 	attempts := make(chan int64, 10)
@@ -214,7 +218,7 @@ func TestHandlerHangs(t *testing.T) {
 				return nil
 			})
 		})
-	put(t, client, "hang", "x", elapse.TTR(300*time.Millisecond), elapse.Backoff(0, 0))
+	put(t, client, "hang", "x", elapse.TTR(3*time.Second), elapse.Backoff(0, 0))
 	equal(t, next(t, attempts), 1)
 	equal(t, next(t, attempts), 2)
 	equal(t, next(t, r.endings), elapse.EndDone)
@@ -248,10 +252,11 @@ func TestLeaseIsLost(t *testing.T) {
 }
 
 func TestShutdown(t *testing.T) {
+	t.Parallel()
 	client := elapsetest.Start(t).Client(t)
 	begun := make(chan bool, 3)
 	release := make(chan bool)
-	r := start(t, client, elapse.WorkerConfig{Concurrency: 3, ShutdownLimit: 300 * time.Millisecond}, func(w *elapse.Worker) {
+	r := start(t, client, elapse.WorkerConfig{Concurrency: 3, ShutdownLimit: 3 * time.Second}, func(w *elapse.Worker) {
 		elapse.Handle(w, "stop", func(ctx context.Context, job *elapse.Job[string]) error {
 			begun <- true
 			switch job.Body {
@@ -481,9 +486,9 @@ func (l *lockedText) String() string {
 }
 
 func TestNoServerIsLoggedOnce(t *testing.T) {
-	server := elapsetest.Start(t)
-	server.Kill()
-	client := must[*elapse.Client](t)(elapse.Open(elapse.Config{Addresses: []string{server.Address}}))
+	t.Parallel()
+	address := lastingAddress(t)
+	client := must[*elapse.Client](t)(elapse.Open(elapse.Config{Addresses: []string{address}}))
 	defer client.Close()
 	logger := records{lines: make(chan string, 100)}
 	worker := elapse.NewWorker(client, elapse.WorkerConfig{Logger: logger})
@@ -499,7 +504,7 @@ func TestNoServerIsLoggedOnce(t *testing.T) {
 		t.Fatal(line)
 	}
 	time.Sleep(300 * time.Millisecond) // some tries, which are not told
-	elapsetest.StartWith(t, server.Address, "--durability", "memory")
+	elapsetest.StartWith(t, address, "--durability", "memory")
 	put(t, client, "t", "x")
 	equal(t, next(t, done), "x")
 	equal(t, next(t, logger.lines), "elapse: a server is reached again")

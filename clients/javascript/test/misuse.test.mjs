@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client, InvalidError, UnavailableError, Worker, put } from "elapse-client";
-import { serve, until } from "./support.mjs";
+import { hasSignalPending, serve, until } from "./support.mjs";
 
 test("calls that are wrong throw an error that says why, and nothing is stored", async (t) => {
   const { client } = await serve(t);
@@ -160,6 +160,7 @@ test("a second signal ends the wait for handlers", async (t) => {
   await once(worker.stdout, "data");
   worker.kill("SIGINT");
   assert.equal(await Promise.race([closed.then(() => "closed"), sleep(1500, "goes on")]), "goes on");
+  await until(() => !hasSignalPending(worker.pid));
   worker.kill("SIGINT");
   assert.deepEqual(await closed, [0, null]);
   assert.equal((await client.lookup("slow", "k")).state, "ready");

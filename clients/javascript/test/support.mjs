@@ -1,5 +1,6 @@
 // What the tests share: a server and a client for one test.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "elapse-client";
@@ -23,10 +24,36 @@ export function directory(t) {
   return path;
 }
 
+/**
+ * A port of loopback that is free, and stays so while its server is away: it is none of those that the system gives to
+ * clients, and to servers that ask for any port.
+ */
+export async function lastingPort() {
+  const [least, most] = readFileSync("/proc/sys/net/ipv4/ip_local_port_range", "utf8").trim().split(/\s+/).map(Number);
+  for (;;) {
+    const port = 10_000 + Math.floor(Math.random() * 55_536);
+    if (port >= least && port <= most) continue;
+    const probe = createServer();
+    const isFree = await new Promise((resolve) => {
+      probe.once("error", () => resolve(false));
+      probe.listen(port, "127.0.0.1", () => resolve(true));
+    });
+    if (!isFree) continue;
+    await new Promise((resolve) => probe.close(resolve));
+    return port;
+  }
+}
+
 export async function collect(iterator) {
   const items = [];
   for await (const item of iterator) items.push(item);
   return items;
+}
+
+/** Whether a process has not begun to handle a signal that it was sent: two signals that are pending are one. */
+export function hasSignalPending(pid) {
+  const pending = /^ShdPnd:\s*([0-9a-f]+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))[1];
+  return BigInt(`0x${pending}`) !== 0n;
 }
 
 /** Waits until `condition` holds; a test that waits for ever is ended from outside. */

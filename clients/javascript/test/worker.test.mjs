@@ -15,7 +15,7 @@ import {
   put,
 } from "elapse-client";
 import { startServer } from "elapse-client/testing";
-import { serve, until } from "./support.mjs";
+import { lastingPort, serve, until } from "./support.mjs";
 
 /** A worker that records outcomes, errors of handlers and other errors, and is stopped behind the test. */
 function work(t, server, tubes, handler, options = {}) {
@@ -63,7 +63,7 @@ test("a handler that fails says so on standard error, unless a hook takes it", a
 test("a worker that reaches no server says so once, and again when it has one", async (t) => {
   const said = t.mock.method(console, "error", () => undefined).mock;
   const lines = () => said.calls.map((call) => call.arguments[0]);
-  const first = await startServer();
+  const first = await startServer({ port: await lastingPort() });
   await first.stop();
   const done = [];
   const worker = new Worker("t", (job) => void done.push(job.text()), { addresses: first.address, signals: [] });
@@ -188,8 +188,8 @@ test("RetryIn and Bury", async (t) => {
 
 test("a job that takes longer than its TTR keeps its lease", async (t) => {
   const { server, client } = await serve(t);
-  await client.put("t", "slow", { ttr: "3s" });
-  const seen = work(t, server, "t", (job) => sleep(4000, undefined, { signal: job.signal }));
+  await client.put("t", "slow", { ttr: "4800ms" });
+  const seen = work(t, server, "t", (job) => sleep(5000, undefined, { signal: job.signal }));
   await until(() => seen.outcomes.length === 1);
   assert.deepEqual(seen.outcomes, [["slow", "done"]]);
   // The tube ends with its last job, unless the worker waits for the next one already.
@@ -200,10 +200,10 @@ test("a job with a short TTR keeps its lease beside one with a long TTR", async 
   const { server, client } = await serve(t);
   await client.put("t", "long", { ttr: "1h" });
   const seen = work(t, server, "t", (job) =>
-    sleep(job.text() === "long" ? 6000 : 4000, undefined, { signal: job.signal }),
+    sleep(job.text() === "long" ? 5200 : 5000, undefined, { signal: job.signal }),
   );
   await until(async () => (await client.stats("t")).reserved === 1);
-  await client.put("t", "short", { ttr: "3s" });
+  await client.put("t", "short", { ttr: "4800ms" });
   await until(() => seen.outcomes.length === 2);
   assert.deepEqual(seen.outcomes.sort(), [
     ["long", "done"],
@@ -213,7 +213,7 @@ test("a job with a short TTR keeps its lease beside one with a long TTR", async 
 
 test("a handler that blocks beyond its TTR loses the lease, and its job is not acknowledged", async (t) => {
   const { server, client } = await serve(t);
-  await client.put("t", "blocked", { ttr: "100ms", attempts: 5, backoff: [1, 1] });
+  await client.put("t", "blocked", { ttr: "100ms", attempts: 0, backoff: [1, 1] });
   let first = true;
   const seen = work(t, server, "t", async (job) => {
     if (!first) return;

@@ -5,6 +5,7 @@ import hashlib
 import importlib.util
 import os
 import pathlib
+import random
 import re
 import socket
 import subprocess
@@ -47,12 +48,28 @@ def users(test, rights):
     return str(path)
 
 
+def lasting_port():
+    """A port of loopback that is free, and stays so while its server is away: it is none of those that the system gives
+    to clients, and to servers that ask for any port."""
+    least, most = map(int, pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split())
+    ports = [port for port in range(10_000, 65_536) if not least <= port <= most]
+    while True:
+        port = random.choice(ports)
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
+
+
 class DiskServer:
     """`elapse serve` with a directory, on a port that stays the same."""
 
     def __init__(self):
         self.directory = tempfile.TemporaryDirectory()
-        self.port = 0
+        self.port = lasting_port()
         self.kills = 0
         self.start()
         self.url = f"redis://127.0.0.1:{self.port}"

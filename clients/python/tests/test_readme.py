@@ -6,6 +6,7 @@ import logging
 import re
 import shutil
 import subprocess
+import time
 import unittest
 import unittest.mock
 
@@ -58,14 +59,18 @@ class Readme(unittest.TestCase):
             self.assertIn(words, README)
         sooner = {'key=order, in_="30m"': 'key=order, in_="3s"', '"4712", in_="45m"': '"4712", in_="4s"'}
         with unittest.mock.patch.dict(globals(), BLOCKS=[replaced(block, sooner) for block in BLOCKS]):
-            self.assertEqual(
-                self.run_block(
+            expected = "-\norder 4712 is cancelled: it was not paid\n"
+            # Begins again if the machine stood still for so long that the order became due by itself.
+            for _ in range(10):
+                began = time.monotonic()
+                said = self.run_block(
                     "def checkout",
                     'server.advance("3s")\nworker.run(until_idle=True)\nprint("-")\n'
                     'server.advance("1s")\nworker.run(until_idle=True)\n',
-                ),
-                "-\norder 4712 is cancelled: it was not paid\n",
-            )
+                )
+                if said == expected or time.monotonic() - began < 1:
+                    break
+            self.assertEqual(said, expected)
 
     def test_failures_are_seen_and_kicked(self):
         self.assertIn('`logging.getLogger("elapse").setLevel("CRITICAL")` turns it off', README)
