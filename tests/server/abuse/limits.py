@@ -221,8 +221,8 @@ class Limits(unittest.TestCase):
         time.sleep(0.5)
         self.assertEqual(read_line(holds), b"x")
         self.assertTrue(attacks.is_open(holds))
-        _, lines, _ = self.begin(server, command("PUT", "w", ""))
-        self.assertEqual(lines, [b"*2"])
+        native, lines, _ = self.begin(server, command("PUT", "w", ""))
+        self.assertEqual((lines, read_line(native)[:1], read_line(native)), ([b"*2"], b":", b"+scheduled"))
         self.assertTrue(read_line(waits).startswith(b"RESERVED"))
 
     @unittest.skipIf(harness.SANITIZED, "memory says nothing")
