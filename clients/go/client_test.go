@@ -318,7 +318,7 @@ func silentServer(t *testing.T) string {
 			if err != nil {
 				return
 			}
-			t.Cleanup(func() { conn.Close() }) // not before: what nobody refers to is closed
+			t.Cleanup(func() { conn.Close() }) // else the garbage collector closes it
 			// SETNAME is answered, so that the connection is made.
 			buffer := make([]byte, 4096)
 			_, _ = conn.Read(buffer)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand"
-	"net"
 	"os"
 	"os/exec"
 	"strconv"
@@ -33,23 +32,15 @@ type killer struct {
 	kills       atomic.Int64
 }
 
-// lastingAddress returns an address of loopback whose port is free, and stays so while its server is away: it is none
-// of those that the system gives to clients, and to servers that ask for any port.
+// lastingAddress returns an address of loopback whose port is free. A socket keeps it until the test ends: the system
+// gives the port to nobody who wants any, and a server that is told it can listen there, again and again.
 func lastingAddress(t *testing.T) string {
-	var least, most int
-	ports := must[[]byte](t)(os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range"))
-	must[int](t)(fmt.Sscan(string(ports), &least, &most))
-	for {
-		port := 10_000 + rand.Intn(55_536)
-		if port >= least && port <= most {
-			continue
-		}
-		address := fmt.Sprintf("127.0.0.1:%d", port)
-		if probe, err := net.Listen("tcp", address); err == nil {
-			works(t, probe.Close())
-			return address
-		}
-	}
+	holder := must[int](t)(syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0))
+	t.Cleanup(func() { syscall.Close(holder) })
+	works(t, syscall.SetsockoptInt(holder, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1))
+	works(t, syscall.Bind(holder, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
+	name := must[syscall.Sockaddr](t)(syscall.Getsockname(holder))
+	return fmt.Sprintf("127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port)
 }
 
 func startKiller(t *testing.T, every time.Duration) (*killer, string) {

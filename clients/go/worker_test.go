@@ -188,7 +188,7 @@ func TestHandlerOutlivesItsTTR(t *testing.T) {
 	r := start(t, client, elapse.WorkerConfig{}, func(w *elapse.Worker) {
 		elapse.Handle(w, "long", func(ctx context.Context, _ *elapse.Job[string]) error {
 			calls.Add(1)
-			time.Sleep(3600 * time.Millisecond)
+			time.Sleep(8 * time.Second) // several EXTENDs
 			return ctx.Err()
 		})
 	})

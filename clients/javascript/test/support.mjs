@@ -25,14 +25,15 @@ export function directory(t) {
 }
 
 /**
- * A port of loopback that is free, and stays so while its server is away: it is none of those that the system gives to
- * clients, and to servers that ask for any port.
+ * A port of loopback that is free, and that nobody gets by chance while its server is away: it is none of those that the
+ * system gives to clients, and to servers that ask for any port.
  */
 export async function lastingPort() {
-  const [least, most] = readFileSync("/proc/sys/net/ipv4/ip_local_port_range", "utf8").trim().split(/\s+/).map(Number);
-  for (;;) {
-    const port = 10_000 + Math.floor(Math.random() * 55_536);
-    if (port >= least && port <= most) continue;
+  const range = readFileSync("/proc/sys/net/ipv4/ip_local_port_range", "utf8").trim();
+  const [least, most] = range.split(/\s+/).map(Number);
+  const ports = Array.from({ length: 55_536 }, (_, i) => 10_000 + i).filter((port) => port < least || port > most);
+  for (let tries = 0; tries < 1000 && ports.length > 0; tries++) {
+    const port = ports[Math.floor(Math.random() * ports.length)];
     const probe = createServer();
     const isFree = await new Promise((resolve) => {
       probe.once("error", () => resolve(false));
@@ -42,6 +43,7 @@ export async function lastingPort() {
     await new Promise((resolve) => probe.close(resolve));
     return port;
   }
+  throw new Error(`no port is left beside those of ip_local_port_range: ${range}`);
 }
 
 export async function collect(iterator) {

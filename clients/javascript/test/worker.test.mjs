@@ -1,6 +1,6 @@
 // The worker: outcomes, leases, stopping.
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   Bury,
@@ -186,29 +186,32 @@ test("RetryIn and Bury", async (t) => {
   assert.throws(() => new RetryIn("1x"), RangeError);
 });
 
-test("a job that takes longer than its TTR keeps its lease", async (t) => {
-  const { server, client } = await serve(t);
-  await client.put("t", "slow", { ttr: "4800ms" });
-  const seen = work(t, server, "t", (job) => sleep(5000, undefined, { signal: job.signal }));
-  await until(() => seen.outcomes.length === 1);
-  assert.deepEqual(seen.outcomes, [["slow", "done"]]);
-  // The tube ends with its last job, unless the worker waits for the next one already.
-  assert.equal((await client.stats()).totalTimeouts, 0);
-});
+// Side by side, because they take several EXTENDs.
+describe("leases", { concurrency: true }, () => {
+  test("a job that takes longer than its TTR keeps its lease", async (t) => {
+    const { server, client } = await serve(t);
+    await client.put("t", "slow", { ttr: "4800ms" });
+    const seen = work(t, server, "t", (job) => sleep(8000, undefined, { signal: job.signal }));
+    await until(() => seen.outcomes.length === 1);
+    assert.deepEqual(seen.outcomes, [["slow", "done"]]);
+    // The tube ends with its last job, unless the worker waits for the next one already.
+    assert.equal((await client.stats()).totalTimeouts, 0);
+  });
 
-test("a job with a short TTR keeps its lease beside one with a long TTR", async (t) => {
-  const { server, client } = await serve(t);
-  await client.put("t", "long", { ttr: "1h" });
-  const seen = work(t, server, "t", (job) =>
-    sleep(job.text() === "long" ? 5200 : 5000, undefined, { signal: job.signal }),
-  );
-  await until(async () => (await client.stats("t")).reserved === 1);
-  await client.put("t", "short", { ttr: "4800ms" });
-  await until(() => seen.outcomes.length === 2);
-  assert.deepEqual(seen.outcomes.sort(), [
-    ["long", "done"],
-    ["short", "done"],
-  ]);
+  test("a job with a short TTR keeps its lease beside one with a long TTR", async (t) => {
+    const { server, client } = await serve(t);
+    await client.put("t", "long", { ttr: "1h" });
+    const seen = work(t, server, "t", (job) =>
+      sleep(job.text() === "long" ? 8200 : 8000, undefined, { signal: job.signal }),
+    );
+    await until(async () => (await client.stats("t")).reserved === 1);
+    await client.put("t", "short", { ttr: "4800ms" });
+    await until(() => seen.outcomes.length === 2);
+    assert.deepEqual(seen.outcomes.sort(), [
+      ["long", "done"],
+      ["short", "done"],
+    ]);
+  });
 });
 
 test("a handler that blocks beyond its TTR loses the lease, and its job is not acknowledged", async (t) => {

@@ -5,7 +5,6 @@ import hashlib
 import importlib.util
 import os
 import pathlib
-import random
 import re
 import socket
 import subprocess
@@ -48,20 +47,13 @@ def users(test, rights):
     return str(path)
 
 
-def lasting_port():
-    """A port of loopback that is free, and stays so while its server is away: it is none of those that the system gives
-    to clients, and to servers that ask for any port."""
-    least, most = map(int, pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split())
-    ports = [port for port in range(10_000, 65_536) if not least <= port <= most]
-    while True:
-        port = random.choice(ports)
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(("127.0.0.1", port))
-                return port
-            except OSError:
-                continue
+def hold_port():
+    """Returns a free port of loopback, and a socket that keeps it: as long as the socket is open, the system gives the
+    port to nobody who wants any. A server that is told this port can listen there, again and again."""
+    holder = socket.socket()
+    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    holder.bind(("127.0.0.1", 0))
+    return holder.getsockname()[1], holder
 
 
 class DiskServer:
@@ -69,7 +61,7 @@ class DiskServer:
 
     def __init__(self):
         self.directory = tempfile.TemporaryDirectory()
-        self.port = lasting_port()
+        self.port, self.holder = hold_port()
         self.kills = 0
         self.start()
         self.url = f"redis://127.0.0.1:{self.port}"
@@ -117,6 +109,7 @@ class DiskServer:
 
     def __exit__(self, *_):
         self.kill()
+        self.holder.close()
         self.directory.cleanup()
 
 

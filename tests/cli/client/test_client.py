@@ -17,8 +17,8 @@ import time
 import support
 from client_support import (FAILED, FULL, GONE, LONG_S, NO_SERVER, NOT_AUTHORISED, OK, TAKEN,
                             UNKNOWN, USAGE, ClientTest, Stranger)
-from ports import lasting_port
 from serve_support import FREE_PORT, Server
+from server_process import hold_port
 
 VERBS = ("put", "cancel", "reschedule", "lookup", "list", "stats", "top", "find")
 
@@ -841,7 +841,9 @@ class Top(ClientTest):
 
     def test_a_server_that_goes_and_comes_back(self):
         self.servers.pop().stop()
-        self.start(listen=f"127.0.0.1:{lasting_port()}")
+        port, holder = hold_port()
+        self.addCleanup(holder.close)
+        self.start(listen=f"127.0.0.1:{port}")
         top, terminal = self.open_terminal()
         self.read(terminal, rb"q: quit")
         server = self.servers[-1]

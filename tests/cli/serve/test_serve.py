@@ -201,7 +201,7 @@ class Sockets(ServeTest):
         for i in range(400):
             self.assertEqual(clients[0].put(body, 1000), b"INSERTED %d" % (i + 1))
         time.sleep(1.2)  # the server counts its files each second
-        for _ in range(2):  # and has done so by the second answer, if it stood still meanwhile
+        for _ in range(2):  # the second answer comes after the count, even if the server stood still
             self.assertEqual(clients[0].ask(b"use default\r\n"), b"USING default")
         self.addCleanup(lambda: [client.close() for client in clients])
         for _ in range(100):

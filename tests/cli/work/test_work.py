@@ -12,7 +12,7 @@ from pathlib import Path
 import support
 from work_support import OK, WorkTest
 from client_support import FAILED, NOT_AUTHORISED, UNKNOWN, USAGE, Stranger
-from ports import lasting_port
+from server_process import hold_port
 
 
 class Programs(WorkTest):
@@ -243,15 +243,19 @@ class Programs(WorkTest):
 
     def test_a_job_of_a_killed_worker_is_delivered_again(self):
         self.done("put", "t", "x", "--ttr", "1s", "--key", "k")
-        worker = self.work("t", "--exec", "sh", "-c", "echo $$; exec sleep 600")
+        worker = self.work("t", "--exec", "sh", "-c", "echo $$; exec sleep 60")
+
+        def end_programs():
+            """When a worker is killed, nobody ends the program that it runs. It may have run several, one after another,
+            if it stood still for longer than the lease."""
+            for number in worker.output().split():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(number), signal.SIGKILL)
+
+        self.addCleanup(end_programs)
         self.until(worker.output, "begun")
         worker.process.kill()
         worker.wait()
-        # When a worker is killed, nobody ends the program that it runs. It may have run several, one after another,
-        # if it stood still for longer than the lease.
-        for number in worker.output().split():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(int(number), signal.SIGKILL)
         second = self.work("t", "--exec", "sh", "-c", 'echo "again $ELAPSE_JOB_ID"')
         self.until(lambda: self.json_of("stats")[0]["total_done"] == 1, "delivered again, and done")
         self.assertEqual(set(second.output().splitlines()), {"again 1"})
@@ -273,7 +277,9 @@ class Programs(WorkTest):
 
     def test_a_server_that_goes_and_comes_back(self):
         self.servers.pop().stop()
-        self.start(listen=f"127.0.0.1:{lasting_port()}")
+        port, holder = hold_port()
+        self.addCleanup(holder.close)
+        self.start(listen=f"127.0.0.1:{port}")
         self.done("put", "t", "x", "--ttr", "1h")
         worker = self.work("t", "--exec", "sh", "-c",
                            "echo begun; while [ ! -e go ]; do sleep 0.02; done; echo done")

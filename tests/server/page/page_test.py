@@ -23,7 +23,7 @@ import stand_in
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "resp"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 import serving  # noqa: E402
-from ports import lasting_port  # noqa: E402
+from server_process import hold_port  # noqa: E402
 from serving import ServerProcess  # noqa: E402
 
 EXPECTED_OFFLINE = re.compile(r"/(events|api/v1/\S*) - Failed to load resource")
@@ -978,7 +978,10 @@ class Live(PageTest):
     def test_a_lost_server_comes_back_by_itself(self):
         self.allowed = [EXPECTED_OFFLINE]
         with tempfile.TemporaryDirectory() as directory:
-            first = Server(directory, port=lasting_port(), http_port=lasting_port())
+            (port, holder), (http_port, http_holder) = hold_port(), hold_port()
+            self.addCleanup(holder.close)
+            self.addCleanup(http_holder.close)
+            first = Server(directory, port=port, http_port=http_port)
             with serving.Connection(first.port) as client:
                 client.ask("PUT", "mails", "hello", "IN", "30m")
             self.window.open(first.address)

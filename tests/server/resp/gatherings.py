@@ -109,7 +109,9 @@ class Worker(threading.Thread):
             again += reply is None
         self.place.count(done, again)
         # The first ones are sent twice for certain, and of the others some.
-        keeps, self.is_new = self.is_new and self.told, self.is_new and not self.told
+        keeps = self.is_new and bool(self.told)
+        if self.told:
+            self.is_new = False
         if self.chance.random() < 0.9 and not keeps:
             self.told = []
 
