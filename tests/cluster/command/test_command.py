@@ -511,9 +511,9 @@ class Status(CommandTest):
         return owner
 
     def look_for(self, lease_ms):
-        """From now on `status` looks for an owner that lives as if the lease were so long. It ends when it has found
-        one. So with an hour a busy machine, which gives the owner no processor for a while, makes no difference. The
-        owner goes by the lease in the row of its partition."""
+        """From now on `status` takes the lease to be this long, and stops looking once it has seen the owner beat. So
+        with an hour a busy machine, which gives the owner no processor for a while, makes no difference. The owner
+        goes by the lease in the row of its partition."""
         self.primary.sql(f"update elapse.queue set lease_ms = {lease_ms} where name = 'test';\n")
 
     def test_an_owner_lives_and_dies(self):

@@ -430,18 +430,20 @@ class Storm(InboxCase):
                 committed.extend(calls)
                 done += len(calls)
 
-    def own(self, end, part, moved):
-        """A node: takes the partition over now and then, polls, moves, until nothing is left."""
+    def own(self, all_written, part, moved):
+        """A node: takes the partition over now and then, polls, moves, until all is written and nothing is left."""
         chance = random.Random(self.seed + 100 + moved["number"])
         connection = self.connect()
-        epoch, group, last = 0, 0, False
+        epoch, group = 0, 0
         while True:
+            is_last = all_written.is_set()
             if epoch == 0 or chance.random() < 0.02:
                 [[epoch, group]] = self.ask(
                     "update elapse.partition set epoch = epoch + 1 where queue = %s and part = %s"
                     " returning epoch, last_group", (QUEUE, part), connection)
-            last = time.monotonic() > end + 0.2
             rows = self.rows(part=part, rows_max=chance.choice((1, 5, 500)), connection=connection)
+            if is_last and not rows:
+                return
             rows = rows[:chance.randint(1, len(rows))] if rows else rows
             data = json.dumps([row["body"].decode() for row in rows]).encode()
             try:
@@ -455,31 +457,28 @@ class Storm(InboxCase):
             if kept:
                 group += 1
                 moved["rows"] += len(rows)
-            elif last:
-                return
             else:
                 epoch = 0
                 time.sleep(0.005)
-            if last and not rows:
-                return
 
     def test_each_committed_call_is_in_the_log_once(self):
         self.open_queue(2)
-        end = time.monotonic() + self.SECONDS
+        end, all_written = time.monotonic() + self.SECONDS, threading.Event()
         committed = [[] for _ in range(self.WRITERS)]
         owners = [{"number": n, "rows": 0} for n in range(4)]
-        threads = [threading.Thread(target=self.write, args=(n, end, committed[n]))
-                   for n in range(self.WRITERS)]
-        threads += [threading.Thread(target=self.own, args=(end, n % 2, owners[n]))
-                    for n in range(4)]
-        for thread in threads:
+        writing = [threading.Thread(target=self.write, args=(n, end, committed[n])) for n in range(self.WRITERS)]
+        owning = [threading.Thread(target=self.own, args=(all_written, n % 2, owners[n])) for n in range(4)]
+        for thread in writing + owning:
             thread.start()
-        for thread in threads:
+        for thread in writing:
+            thread.join()
+        all_written.set()
+        for thread in owning:
             thread.join()
         logs = self.ask("select bytes from elapse.log order by part, group_number")
         moved = [call for (data,) in logs for call in json.loads(bytes(data))]
-        moved += [row["body"].decode() for part in (0, 1) for row in self.rows(part=part, rows_max=9999)]
         message = f"seed {self.seed}, {len(moved)} calls, {len(logs)} groups"
+        self.assertEqual([row for part in (0, 1) for row in self.rows(part=part)], [], message)
         self.assertEqual(sorted(moved), sorted(sum(committed, [])), message)
         for writer, calls in enumerate(committed):
             mine = [call for call in moved if call.startswith(f"{writer}-")]

@@ -11,7 +11,8 @@ import threading
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "scripts"))
+for folder in ("scripts", "tests/support"):
+    sys.path.insert(0, str(ROOT / folder))
 import cluster  # noqa: E402  pylint: disable=wrong-import-position
 
 DRIVERS = os.environ.get("ELAPSE_DRIVERS", str(ROOT / "build/developer/tests/cluster/postgres"))

@@ -7,6 +7,7 @@ from ledger import KINDS, Ledger
 from load import ANSWER_LIMIT_S, Clients
 from nodes import PATIENCE_S, cluster, last_line, wait_until
 from proxy import Trap, append_of
+from stalls import Stalls
 
 WARM_S = 0.5
 AFTER_S = 0.3
@@ -83,16 +84,20 @@ class Trial:
         self.ledger.unsafe = (time.monotonic(), float("inf"))
         databases.bring_back()
         living = [node for node in it.nodes if not node.was_killed]
-        try:
-            wait_until(lambda: not any(node.runs for node in it.nodes), "all nodes have ended",
-                       max(10 * it.lease_s, PATIENCE_S))
-        except cluster.Failure:
-            pass
+        with Stalls() as stalls:
+            start = time.monotonic()
+            try:
+                wait_until(lambda: not any(node.runs for node in it.nodes), "all nodes have ended",
+                           max(10 * it.lease_s, PATIENCE_S))
+            except cluster.Failure:
+                pass
+            took_s = time.monotonic() - start - stalls.seconds
         time.sleep(2 * it.lease_s)
         ended = [node for node in living if not node.runs]
         loud = [node for node in ended if "cannot go on" in node.log()]
-        self.noticed = "yes" if len(loud) == len(living) else "no"
-        self.note += ("; " if self.note else "") + f"{len(ended)} of {len(living)} nodes have ended: " + \
+        self.noticed = "no" if len(loud) < len(living) else "yes" if took_s < 10 * it.lease_s else "late"
+        self.note += ("; " if self.note else "") + \
+            f"{len(ended)} of {len(living)} nodes have ended, within {took_s:.1f} s: " + \
             "; ".join(sorted({last_line(node) for node in ended}))
         self.is_last = self.spoils = True
 
@@ -171,7 +176,7 @@ class Trial:
         bad = self.ledger.faulty()
         if self.may_be_early:
             bad.pop("early", None)
-        verdict = "error" if error else "bad" if bad or counts["unresolved"] or self.noticed == "no" \
+        verdict = "error" if error else "bad" if bad or counts["unresolved"] or self.noticed in ("no", "late") \
             else "good"
         has_gap = self.back is not None and self.back > self.begun
         gap = self.ledger.gap_s(self.begun, self.back)[0] if has_gap else None

@@ -8,7 +8,6 @@ import re
 import signal
 import sys
 import tempfile
-import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -230,31 +229,6 @@ class NodesTest(postgres.ClusterTest):
 
 def seconds_since(start):
     return time.monotonic() - start
-
-
-class Stalls:
-    """Measures how long this process waits for a processor while it is within the block: so much later than it has
-    happened may be seen what happened in time."""
-
-    EVERY_S = 0.01
-
-    def __enter__(self):
-        self.seconds = 0.0
-        self.is_over = threading.Event()
-        self.thread = threading.Thread(target=self.watch)
-        self.thread.start()
-        return self
-
-    def watch(self):
-        before = time.monotonic()
-        while not self.is_over.wait(self.EVERY_S):
-            now = time.monotonic()
-            self.seconds += max(0.0, now - before - 2 * self.EVERY_S)
-            before = now
-
-    def __exit__(self, *_):
-        self.is_over.set()
-        self.thread.join()
 
 
 def run_tests():

@@ -182,7 +182,7 @@ class AcceptDatabase(NodesTest):
         self.move_to_other(other)
         other.start()
         self.wait_until(lambda: other.owned() == 2, "a new node owns all of the new database")
-        # How long the command looks for it. The node has read its lease, and writes as often as before.
+        # The command watches for 5/4 of this; the node keeps the lease that it read at its start.
         self.other.primary.sql("update elapse.queue set lease_ms = 3600000;\n")
         self.refused("a node uses this database", node, "--yes")
 

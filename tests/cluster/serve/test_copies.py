@@ -174,8 +174,8 @@ class Copies(test_moves.Moves):
                                                    re.MULTILINE)]
 
     def wait_until_all_have_looked(self, count):
-        """Waits until each of so many nodes has looked at the database from now on, and decided: it does between two
-        times that it tells of itself."""
+        """Waits until each of so many nodes has told of itself twice: in between it has looked at the database and
+        decided."""
         for _ in range(2):
             now = self.primary.sql("select clock_timestamp();\n")
             self.wait_until(lambda now=now: self.number(

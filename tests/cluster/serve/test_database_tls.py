@@ -13,7 +13,8 @@ class DatabaseTls(NodesTest):
     """The node has a certificate in place of a password, and verifies that of the server."""
 
     partitions = 2
-    lease_ms = 4000  # a session whose statement takes half of it is given up, and a new one has new files
+    # A statement that takes half a lease ends its session, and the next session would read the new files.
+    lease_ms = 4000
     renews = True
 
     def setUp(self):

@@ -215,6 +215,7 @@ class Figures(FiguresTest):
         right = self.owner(*HTTP)
         self.wait_until(lambda: max(self.of_parts(self.metrics(right), "clock_off_ms")) < 500, "its clock is right")
         self.wait_until(lambda: "wall clock of the node" not in self.status(), "the status has no complaint")
+        self.assertNotIn("wall clock of the node", self.status())
         for seconds, side in ((2, "ahead of"), (-4, "behind")):
             with self.subTest(seconds=seconds):
                 node = self.node_ahead(seconds)

@@ -10,6 +10,7 @@ import unittest.mock
 
 import nodes_support as support
 from nodes_support import Error, NodesTest
+from stalls import Stalls
 
 
 class OneNode(NodesTest):
@@ -93,12 +94,14 @@ class OneNode(NodesTest):
     def test_a_due_job_wakes_a_worker(self):
         node = self.owner()
         with node.connect() as connection:
-            connection.send("RESERVE", "tube", "WAIT", "55s")
-            self.put(node, "later", "IN", "300ms")
-            start = time.monotonic()
-            jobs = connection.receive()
+            with Stalls() as stalls:
+                start = time.monotonic()
+                connection.send("RESERVE", "tube", "WAIT", "55s")
+                self.put(node, "later", "IN", "300ms")
+                jobs = connection.receive()
+                # The router's own times, of 10 s and more, would hide that a wake-up is lost.
+                self.assertLess(support.seconds_since(start) - stalls.seconds, 10)
             self.assertEqual([job[4] for job in jobs], ["later"])
-            self.assertLess(support.seconds_since(start), 30)
 
     def test_it_waits_for_a_database_that_has_the_queue(self):
         node = self.node()
@@ -250,7 +253,7 @@ class TakeOver(NodesTest):
             done = connection.ask("RESERVE", "tube", "COUNT", 50)
             for job in done:
                 self.assertEqual(connection.ask("ACK", job[0], job[1]), ["ok"])
-        with support.Stalls() as stalls:
+        with Stalls() as stalls:
             start = time.monotonic()
             first.kill()
             # The put waits for the next owner. If the second node does not know yet that the first one
@@ -297,7 +300,7 @@ class Ends(NodesTest):
         first = self.owner()
         second = self.follower()
         self.put_many(first, [f"a{i}" for i in range(100)])
-        with support.Stalls() as stalls:
+        with Stalls() as stalls:
             start = time.monotonic()
             first.stop()
             self.put(second, "b")
