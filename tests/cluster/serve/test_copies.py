@@ -17,6 +17,7 @@ from test_moves import Load
 class Copies(test_moves.Moves):
     """Each partition has an owner and a follower, as nothing else is said."""
 
+    lease_ms = 1000  # copies move once a lease, and files are kept for so many leases
     followers = ()
     options = ("--balance-after", "1s")
 

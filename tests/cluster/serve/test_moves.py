@@ -274,6 +274,7 @@ class MovesOfOne(MovesTest):
 
 class Moves(MovesTest):
     partitions = 6
+    lease_ms = 2000  # a busy machine may give an owner no processor for a second
 
     def test_the_first_node_does_not_keep_all(self):
         nodes = self.start_nodes(3, "--balance-after", "1s")
