@@ -36,6 +36,7 @@ get "${packages[@]}"
 # Now the two minutes begin: the server, the package, a program.
 begun_ms=$(date +%s%3N)
 install --directory --owner elapse --group elapse /var/lib/elapse # systemd does it otherwise
+: >/tmp/server.log
 setpriv --reuid elapse --regid elapse --clear-groups elapse serve --data /var/lib/elapse --listen 127.0.0.1:0 2>/tmp/server.log &
 server=$!
 for ((i = 0; i < 2000; i++)); do
