@@ -38,7 +38,7 @@ class KilledServer {
   }
 
   async #run() {
-    for (let startMs = 0; ; ) {
+    for (let startMs = 0; ;) {
       await sleep(Math.max(this.periodMs, startMs));
       if (this.#isOver) return;
       await this.server.kill();

@@ -538,10 +538,10 @@ bool elapse__links_leave(struct elapse__cluster_partition *partition)
     return is_quiet;
 }
 
-/* Returns whether the core has answers for a client that the client does not take. Answers that wait
- * for the disk or the database are not such answers: they are not in the output, or the loop holds
- * the output back. A socket that takes nothing is blocked; a pipe that takes nothing keeps output
- * after each turn. */
+/* Returns whether the core has answers for a client that the client does not take. Answers that
+ * wait for the disk or the database are not such answers: they are not in the output, or the loop
+ * holds the output back. A socket that takes nothing is blocked; a pipe that takes nothing keeps
+ * output after each turn. */
 static bool reads_nothing(const struct elapse__loop *core, const struct elapse__peer *peer)
 {
     return peer->pipe == NULL ? peer->is_blocked

@@ -40,8 +40,8 @@ void elapse__links_push_ready(struct elapse__cluster_partition *partition);
  * undo. Call this again until it returns true. */
 bool elapse__links_leave(struct elapse__cluster_partition *partition);
 
-/* Ends the connections of clients that do not speak RESP and do not read their answers. Clients whose
- * answers wait for the disk or the database keep their connections. */
+/* Ends the connections of clients that do not speak RESP and do not read their answers. Clients
+ * whose answers wait for the disk or the database keep their connections. */
 void elapse__links_cut_clients(struct elapse__cluster_partition *partition);
 
 /* Gives the core a turn, in which it gets the bytes of the links in this process. Returns whether
