@@ -195,3 +195,8 @@ void elapse__json_bytes_member(struct elapse__json *json, const char *name, cons
     end_value(json, elapse__base64_write((char *)json->text.bytes + json->text.end, bytes, size));
     add(json, "\"", 1);
 }
+
+void elapse__json_any_text_member(struct elapse__json *json, const char *name, const char *text)
+{
+    elapse__json_bytes_member(json, name, text, strlen(text));
+}

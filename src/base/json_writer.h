@@ -59,4 +59,7 @@ void elapse__json_open_member(struct elapse__json *json, const char *name);
 void elapse__json_bytes_member(struct elapse__json *json, const char *name, const void *bytes,
                                size_t size);
 
+/* The same for a text that may not be UTF-8, such as a name that a user chose. */
+void elapse__json_any_text_member(struct elapse__json *json, const char *name, const char *text);
+
 #endif

@@ -3,20 +3,13 @@
  */
 #include "node_json.h"
 
-#include <string.h>
-
-static void write_words(struct elapse__json *json, const char *name, const char *words)
-{
-    elapse__json_bytes_member(json, name, words, strlen(words));
-}
-
 void elapse__node_json_write(struct elapse__json *json, const struct elapse__node_json *node)
 {
     elapse__json_open(json, '{');
-    write_words(json, "name", node->name);
-    write_words(json, "address", node->address);
-    write_words(json, "version", node->version);
-    write_words(json, "zone", node->zone);
+    elapse__json_any_text_member(json, "name", node->name);
+    elapse__json_any_text_member(json, "address", node->address);
+    elapse__json_any_text_member(json, "version", node->version);
+    elapse__json_any_text_member(json, "zone", node->zone);
     elapse__json_boolean_member(json, "alive", node->lives);
     elapse__json_boolean_member(json, "draining", node->drains);
     elapse__json_unsigned_member(json, "age_ms", node->age_ms);

@@ -2,7 +2,6 @@
  * elapse cancel: cancels jobs by key or by id, or all jobs of a tube.
  */
 #include <inttypes.h>
-#include <string.h>
 
 #include "../../base/assert.h"
 #include "../common/command.h"
@@ -44,7 +43,7 @@ static void print_word(const struct cancel *cancel, const char *name, const stru
         elapse__json_name(json, "id");
         elapse__json_literal(json, name);
     } else {
-        elapse__json_bytes_member(json, "key", name, strlen(name));
+        elapse__json_any_text_member(json, "key", name);
     }
     elapse__json_text_member(json, "result", answer->word);
     elapse__json_close(json, '}');

@@ -169,7 +169,7 @@ static void print_word(const struct call *call, enum verb_argument kind, const c
         elapse__json_name(json, "id");
         elapse__json_literal(json, part);
     } else {
-        elapse__json_bytes_member(json, "tube", part, strlen(part));
+        elapse__json_any_text_member(json, "tube", part);
     }
     elapse__json_text_member(json, "result", word);
     elapse__json_close(json, '}');

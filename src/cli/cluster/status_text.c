@@ -311,11 +311,6 @@ void cluster_add_text(struct elapse__buffer *text, const char *queue,
 
 /* ---- as JSON ---- */
 
-static void add_member(struct elapse__json *json, const char *name, const char *value)
-{
-    elapse__json_bytes_member(json, name, value, strlen(value));
-}
-
 /* Adds the name of a member and the beginning of its array. */
 static void open_array(struct elapse__json *json, const char *name)
 {
@@ -327,7 +322,7 @@ static void open_array(struct elapse__json *json, const char *name)
 static void add_json_node_name(struct elapse__json *json, const char *member,
                                const struct elapse__balance_view *view, int node)
 {
-    add_member(json, member, node < 0 ? "" : view->nodes[node].name);
+    elapse__json_any_text_member(json, member, node < 0 ? "" : view->nodes[node].name);
 }
 
 static void add_json_place(struct elapse__json *json, const struct elapse__status *status,
@@ -374,7 +369,7 @@ static void add_json_copies(struct elapse__json *json, const struct elapse__bala
         if (copy == ELAPSE__REPLICAS_NONE)
             continue;
         elapse__json_open(json, '{');
-        add_member(json, "node", view->nodes[i].name);
+        elapse__json_any_text_member(json, "node", view->nodes[i].name);
         elapse__json_text_member(json, "state", elapse__replicas_copy_word(copy));
         elapse__json_close(json, '}');
     }
@@ -400,10 +395,10 @@ static void add_json_partition(struct elapse__json *json, const struct elapse__s
     elapse__json_open(json, '{');
     elapse__json_unsigned_member(json, "partition", number);
     elapse__json_boolean_member(json, "alive", cluster_watch_lives(watched, partition));
-    add_member(json, "owner", partition->owner);
-    add_member(json, "address", partition->address);
-    add_member(json, "stopped", partition->stopped);
-    add_member(json, "missed", partition->missed);
+    elapse__json_any_text_member(json, "owner", partition->owner);
+    elapse__json_any_text_member(json, "address", partition->address);
+    elapse__json_any_text_member(json, "stopped", partition->stopped);
+    elapse__json_any_text_member(json, "missed", partition->missed);
     elapse__json_unsigned_member(json, "epoch", partition->epoch);
     elapse__json_unsigned_member(json, "last_group", partition->last_group);
     elapse__json_unsigned_member(json, "tail", partition->tail);
@@ -417,10 +412,10 @@ static void add_json_standby(struct elapse__json *json,
                              const struct elapse__status_standby *standby)
 {
     elapse__json_open(json, '{');
-    add_member(json, "name", standby->name);
-    add_member(json, "address", standby->address);
-    add_member(json, "state", standby->state);
-    add_member(json, "sync", standby->sync);
+    elapse__json_any_text_member(json, "name", standby->name);
+    elapse__json_any_text_member(json, "address", standby->address);
+    elapse__json_any_text_member(json, "state", standby->state);
+    elapse__json_any_text_member(json, "sync", standby->sync);
     elapse__json_name(json, "behind_bytes");
     if (standby->behind < 0)
         elapse__json_null(json);
@@ -436,12 +431,12 @@ void cluster_add_json(struct elapse__json *json, const char *queue,
 
     find_warnings(status, &warnings);
     elapse__json_open(json, '{');
-    add_member(json, "queue", queue);
+    elapse__json_any_text_member(json, "queue", queue);
     elapse__json_unsigned_member(json, "lease_ms", status->queue.lease_ms);
     elapse__json_boolean_member(json, "hash_tags", has_tags(status));
     elapse__json_unsigned_member(json, "timeline", status->timeline);
-    add_member(json, "server", status->server);
-    add_member(json, "synchronous_standby_names", status->names);
+    elapse__json_any_text_member(json, "server", status->server);
+    elapse__json_any_text_member(json, "synchronous_standby_names", status->names);
     open_array(json, "partitions");
     for (uint32_t partition = 0; partition < status->queue.partitions; partition++)
         add_json_partition(json, status, partition, &watched[partition]);
