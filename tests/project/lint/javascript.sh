@@ -10,6 +10,8 @@ trap 'rm -rf "$scratch"' EXIT
 cp -r "$directory"/{src,test,tsconfig.json,package.json,eslint.config.mjs,.prettierrc.json} "$scratch"
 ln -s ../lint/node_modules "$scratch/node_modules"
 cd "$scratch"
+# Both programs colour what they print if the variable CI is set, and a reader that looks for a text would not find it.
+export NO_COLOR=1
 
 status=0
 # The folder build is one of those that .gitignore names, and that prettier leaves out unless it is told otherwise.
