@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # cross.sh [--skip-missing] [MACHINE...]: builds the library and its tests for other
 # machines, by each compiler and C standard, and runs them, by qemu where this machine
-# cannot. Compiled as C17 they also trap where behaviour is undefined, at unaligned
-# accesses too. One of them, store_carry, has the files of a queue written and opened in turns by the
+# cannot. Compiled as C17, which is how all of them run, they also trap where behaviour
+# is undefined, at unaligned accesses too. The build as C11 has to be free of warnings, and
+# runs the tests of units, protocols and files alone: both standards give the same code, and
+# the models take most of the time. One of the tests, store_carry, has the files of a queue written and opened in turns by the
 # other machine and by this one. Prints a table of the outcomes at the end.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
@@ -51,11 +53,15 @@ note()
 # check MACHINE COMPILER STANDARD: builds and tests; prints the errors if one of the two fails.
 check()
 {
-    local preset=cross-$1-$2 begun=$SECONDS flags='' log ran
+    local preset=cross-$1-$2 begun=$SECONDS flags='' chosen=() log ran
     log=build/$preset-c$3.log
     printf '==== %s, %s, C%s\n' "$@"
     # Both compilers have this option; it needs no library of the machine.
-    [[ $3 != 17 ]] || flags='-fsanitize=undefined -fsanitize-undefined-trap-on-error'
+    if [[ $3 == 17 ]]; then
+        flags='-fsanitize=undefined -fsanitize-undefined-trap-on-error'
+    else
+        chosen=(-L '^(unit|base|protocol|store)$')
+    fi
     if ! { cmake --preset "$preset" "-DELAPSE_C_STANDARD=$3" "-DCMAKE_C_FLAGS=$flags" \
         "-DELAPSE_CARRY_HERE=$carry_here" &&
         cmake --build "build/$preset"; } >"$log" 2>&1 </dev/null; then
@@ -63,7 +69,7 @@ check()
         echo "the output is in $log"
         note "$@" "FAILED: does not build ($log)"
         failures=$((failures + 1))
-    elif ! ctest --preset "$preset" >"$log" 2>&1 </dev/null; then
+    elif ! ctest --preset "$preset" "${chosen[@]}" >"$log" 2>&1 </dev/null; then
         sed -n '/tests passed/,$p' "$log"
         note "$@" "FAILED: tests ($log)"
         failures=$((failures + 1))
