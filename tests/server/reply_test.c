@@ -295,7 +295,7 @@ SERVER_TEST(a_browser_is_not_served)
     hang_up(&a);
     connect(&a);
     for (int i = 0; i < 9000 && !elapse__connection_wants_end(a.connection); i++)
-        say_bytes(&a, "GET " + (i < 4 ? i : 0), 1);
+        say_bytes(&a, &"GET "[i < 4 ? i : 0], 1);
     assert_true(elapse__connection_wants_end(a.connection));
 }
 

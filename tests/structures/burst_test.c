@@ -78,7 +78,7 @@ TEST(promise_6_no_tick_moves_many_of_a_burst_shortly_before_a_slot)
 {
     for (unsigned level = 1; level < ELAPSE__WHEEL_LEVELS; level++) {
         for (uint64_t before = 2; before < 128; before += before < 12 ? 1 : 23) {
-            for (int where = NOWHERE; where < WHERES; where++)
+            for (enum where where = NOWHERE; where < WHERES; where++)
                 try_burst(level, before, where);
         }
     }

@@ -388,9 +388,11 @@ static void reschedule(struct record *record, struct random_source *source)
     struct elapse_scheduler *scheduler = round->scheduler;
     bool over = atomic_load(&record->over) || atomic_load(&record->last_begin_ns) != ELAPSE_NEVER;
     bool by_key = record->key >= OWN_KEYS && random_one_in(source, 2);
-    enum direction direction = random_one_in(source, 3) ? 1 + random_below(source, 2) : ANYWHERE;
+    enum direction direction = ANYWHERE;
     bool moved = false;
     enum elapse_error error;
+    if (random_one_in(source, 3))
+        direction = random_one_in(source, 2) ? EARLIER : LATER;
     if (!record_may_be_moved(record))
         return;
     record_lock(record);
