@@ -4,7 +4,8 @@
 
 Blocks of the kind `sh` run in their order, in one folder. A line that starts a server starts one at a
 free port, and the addresses of the page are replaced by its own. A worker without --until-empty runs until
-all of the page's output was printed, and is then ended, as Ctrl-C ends it. A block of the kind `text`
+all of the page's output was printed, and is then ended, as Ctrl-C ends it. `elapse run` with a file of timers
+runs for two seconds. A block of the kind `text`
 is what the block of `sh` or `python` before it prints; without one the output is not compared. Blocks of the kind `python` run one after the
 other in one interpreter, with the package for Python; without redis-py they are left out.
 
@@ -37,6 +38,7 @@ PAGES = ["README.md", "docs/guide/server.md", "docs/guide/cron_job.md", "docs/gu
 MARK = ("by", "tests/project/docs/served.py")
 SERVES = re.compile(r"(?:\./dev|elapse|build/release/elapse) serve\b(.*?)\s*&?$")
 ADDRESSES = re.compile(r"--(?:listen|http) \S+")
+RUNS = re.compile(r"^elapse run ", re.M)
 WORKS = re.compile(r"(?:^|/)elapse work (?!.*--until-empty)", re.M)
 
 
@@ -88,7 +90,8 @@ class Page:
                 self.start_server(serves.group(1))
             else:
                 script.append(line)
-        script = self.replace("\n".join(script))
+        script = RUNS.sub("timeout --foreground --preserve-status -s INT 2 elapse run ", "\n".join(script))
+        script = self.replace(script)
         if not script.strip():
             return ""
         log = self.folder / "printed"
