@@ -354,6 +354,22 @@ static enum exit_status report_lost_lines(const struct put *put)
                     put->line_answered + 1, put->line_sent);
 }
 
+/* Says how far the lines were put when nobody reads the answers any more. */
+static enum exit_status report_unwritten_answers(const struct put *put)
+{
+    ELAPSE__ASSERT_THAT(put->line_answered, <=, put->line_sent);
+    if (put->line_answered == put->line_sent)
+        return error_of(STATUS_FAILED,
+                        "the answers cannot be written: %" PRIu64
+                        " lines were answered; those behind were not sent",
+                        put->line_answered);
+    return error_of(STATUS_FAILED,
+                    "the answers cannot be written: %" PRIu64
+                    " lines were answered; nobody knows whether lines %" PRIu64 " to %" PRIu64
+                    " were put; those behind were not sent",
+                    put->line_answered, put->line_answered + 1, put->line_sent);
+}
+
 /* Reads some of the input. Returns false at its end. */
 static bool read_some(struct put *put, enum exit_status *status)
 {
@@ -398,7 +414,7 @@ static enum exit_status put_lines(struct put *put)
             ended = !read_some(put, &status);
         take_answers(put, &status);
         if (output_finish() != STATUS_OK)
-            return answer_join(status, STATUS_FAILED);
+            return answer_join(status, report_unwritten_answers(put));
         /* The output may have waited for a slow reader. That time does not count as the
          * server's. */
         if (put->line_answered > answered || connection_awaited(connection) == 0)
@@ -539,7 +555,8 @@ enum exit_status put_command(int argc, char **argv)
          .value = "FILE",
          .kind = OPTION_TEXT,
          .text = &put.file,
-         .help = "the body is this file, of up to 32 MiB"},
+         .help =
+             "the body is this file; a server takes 65,535 bytes unless its --max-body says more"},
         {.name = "lines",
          .kind = OPTION_FLAG,
          .flag = &put.lines,

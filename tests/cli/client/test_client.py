@@ -374,6 +374,21 @@ class Jobs(ClientTest):
             self.assertEqual(listing.stderr.read(), b"")
             self.assertNotEqual(listing.wait(LONG_S), OK)
 
+    def test_lines_whose_answers_nobody_reads(self):
+        """The client says how far it came, and that is true."""
+        with subprocess.Popen([support.PROGRAM, "put", "t", "--lines"], env=self.environment(),
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as lines:
+            lines.stdout.close()
+            _, errors = lines.communicate(b"x\n" * 3000)
+        self.assertEqual(lines.returncode, 1, errors)
+        said = re.search(rb"cannot be written: (\d+) lines were answered; (?:nobody knows whether "
+                         rb"lines \d+ to (\d+) were put; )?those behind were not sent", errors)
+        self.assertIsNotNone(said, errors)
+        answered = int(said[1])
+        put = self.json_of("stats", "t")[0]["total_put"]
+        self.assertTrue(answered <= put <= int(said[2] or answered), (errors, put))
+
     def test_output_that_cannot_be_written(self):
         with open("/dev/full", "wb") as full:
             outcome = self.client("put", "t", "x", stdout=full)
