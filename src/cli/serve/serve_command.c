@@ -347,8 +347,9 @@ enum exit_status serve_command(int argc, char **argv)
             "takes it; may be given again for further servers of that database"),
         option_text("queue", "NAME", &serve->queue, "the queue of the cluster, main unless given"),
         option_text("advertise", "ADDRESS", &serve->advertise,
-                    "the host:port, or tls:host:port, where other nodes reach this one; otherwise "
-                    "the first address without tls: that it listens at"),
+                    "the host:port, or tls:host:port, where other nodes reach this one; needed if "
+                    "this node listens at 0.0.0.0, [::] or a unix socket alone; otherwise the "
+                    "first address without tls:, with --node-ca also one with it"),
         option_text("node", "NAME", &serve->node,
                     "the name of this node, as others see it; otherwise what it advertises"),
         option_text("zone", "NAME", &serve->zone,
@@ -431,7 +432,8 @@ enum exit_status serve_command(int argc, char **argv)
             &reading->segment_given,
             option_number(
                 "segment-bits", "BITS", &reading->segment_bits, SEGMENT_BITS_LEAST, SEGMENT_BITS,
-                "the files of a new queue have 2 to the power of BITS bytes, 26 unless given")),
+                "the files of a new queue have 2 to the power of BITS bytes, 26 unless given, in "
+                "memory 22")),
         option_letter('V', option_flag("verbose", &serve->verbose, "also log each connection")),
         option_letter('l',
                       option_text(NULL, "ADDRESS", &reading->address,

@@ -57,7 +57,8 @@ static size_t take_one(struct elapse__router_client *client, const unsigned char
     case ELAPSE__WIRE_RESP_TOO_LONG:
         elapse__router_transaction_spoil(client);
         elapse__router_client_refuse(
-            client, "ERR too long: a body, or all arguments together, exceed the limit");
+            client,
+            "ERR too long: a body, or all arguments together, exceed the --max-body of the server");
         break;
     case ELAPSE__WIRE_RESP_BROKEN:
         refuse_bytes(client, parsed.error);

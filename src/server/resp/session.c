@@ -153,7 +153,9 @@ static enum elapse__session_step run(struct elapse__connection *connection, cons
     case ELAPSE__WIRE_RESP_TOO_LONG:
         elapse__resp_spoil(connection);
         return elapse__resp_reply_error(
-            connection, "ERR too long: a body, or all arguments together, exceed the limit", NULL);
+            connection,
+            "ERR too long: a body, or all arguments together, exceed the --max-body of the server",
+            NULL);
     case ELAPSE__WIRE_RESP_BROKEN:
         *used = size;
         return refuse_bytes(connection, &parsed);

@@ -76,7 +76,8 @@ void elapse__hints_write(const struct elapse__loop *loop)
         struct elapse__os_address_text server = elapse__os_address_text(address);
         add(&text, "    %s put tea \"water boils\" --in 5s --server %s\n", options->client,
             server.text);
-        add(&text, "    %s work tea --exec cat --server %s\n\n", options->client, server.text);
+        add(&text, "    %s work tea --server %s --exec sh -c 'cat; echo'\n\n", options->client,
+            server.text);
     }
     add_redis_client(&text, address);
     add(&text, "PUT tea \"water boils\" IN 5s\n");

@@ -299,7 +299,8 @@ RESP_TEST(goes_on_after_a_refusal)
     for (int i = 0; i < 5; i++)
         say_bytes(&c, body, sizeof body);
     say(&c, "\r\n");
-    hear(&c, "-ERR too long: a body, or all arguments together, exceed the limit|");
+    hear(&c,
+         "-ERR too long: a body, or all arguments together, exceed the --max-body of the server|");
     says("PUT t b", "*2|:1|+scheduled|");
 }
 

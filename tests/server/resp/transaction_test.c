@@ -101,7 +101,8 @@ RESP_TEST(a_command_beyond_the_limits_spoils_its_transaction)
     says("MULTI", "+OK|");
     says("PUT t one", QUEUED);
     ask_bytes(&c, 3, put, sizes);
-    hear(&c, "-ERR too long: a body, or all arguments together, exceed the limit|");
+    hear(&c,
+         "-ERR too long: a body, or all arguments together, exceed the --max-body of the server|");
     says("EXEC", DISCARDED);
     says("RESERVE t", "*0|");
 }
