@@ -2,6 +2,7 @@ package elapse
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -70,17 +71,29 @@ func numbers(all []int64) []any {
 	return result
 }
 
-// words sends a request whose answer is a word for each of many things.
-func (c *Client) words(ctx context.Context, request *Request) ([]Outcome, error) {
+// word sends a request that is answered by one word.
+func (c *Client) word(ctx context.Context, request *Request) (Outcome, error) {
 	what, err := c.command(ctx, request, false)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	value, err := c.do(ctx, what)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	return readWords(what.name, value)
+	return readWord(what.name, value)
+}
+
+// readWord reads one word, or the error in its place.
+func readWord(name string, value any) (Outcome, error) {
+	if refused, ok := value.(redis.Error); ok {
+		return "", answered(refused)
+	}
+	word, err := redis.String(value, nil)
+	if err != nil {
+		return "", unreadable(name, value)
+	}
+	return Outcome(word), nil
 }
 
 // readWords reads one word, or an array of them. An error among them is the error of all.
@@ -91,14 +104,11 @@ func readWords(name string, value any) ([]Outcome, error) {
 	}
 	words := make([]Outcome, len(places))
 	for index, place := range places {
-		if refused, ok := place.(redis.Error); ok {
-			return nil, answered(refused)
-		}
-		word, err := redis.String(place, nil)
+		word, err := readWord(name, place)
 		if err != nil {
-			return nil, unreadable(name, value)
+			return nil, err
 		}
-		words[index] = Outcome(word)
+		words[index] = word
 	}
 	if len(words) == 0 {
 		return nil, unreadable(name, value)
@@ -106,31 +116,65 @@ func readWords(name string, value any) ([]Outcome, error) {
 	return words, nil
 }
 
-func (c *Client) word(ctx context.Context, request *Request) (Outcome, error) {
-	words, err := c.words(ctx, request)
+// errPerhapsRemoved is what Gone means if the cancel was sent before, and its answer was lost.
+var errPerhapsRemoved = ErrUncertain.because(
+	errors.New("it is gone, and an earlier try of this call, whose answer was lost, may have removed it"))
+
+// cancel sends a request of Cancel or CancelID, and returns a word for each key or id. before is how many arguments stand
+// before those. A word is empty if it is not known; then there is an error.
+func (c *Client) cancel(ctx context.Context, request *Request, before int) ([]Outcome, error) {
+	what, err := c.command(ctx, request, false)
+	if err != nil {
+		return nil, err
+	}
+	all := parts{name: what.name, before: what.arguments[:before]}
+	for _, argument := range what.arguments[before:] {
+		all.things = append(all.things, []any{argument})
+	}
+	words := make([]Outcome, len(all.things))
+	var failure error
+	for index, one := range c.doParts(ctx, all) {
+		err := one.err
+		if err == nil && one.word == Gone && one.doubtful {
+			err = errPerhapsRemoved
+		}
+		if err == nil {
+			words[index] = one.word
+		} else if failure == nil || errors.Is(err, ErrUncertain) {
+			failure = err
+		}
+	}
+	return words, failure
+}
+
+// Cancel cancels the job with this key: Removed, Running (a worker has it and goes on, and nobody gets it
+// again) or Gone. It is ErrUncertain if the job is gone and an earlier try of this call, whose answer was lost, may
+// have removed it.
+func (c *Client) Cancel(ctx context.Context, tube, key string) (Outcome, error) {
+	words, err := c.cancel(ctx, Cancel(tube, key), 1)
 	if err != nil {
 		return "", err
 	}
 	return words[0], nil
 }
 
-// Cancel cancels the job with this key: Removed, Running (a worker has it and goes on, and nobody gets it
-// again) or Gone. After a retry Gone may mean that the first try has removed it.
-func (c *Client) Cancel(ctx context.Context, tube, key string) (Outcome, error) {
-	return c.word(ctx, Cancel(tube, key))
-}
-
-// CancelMany cancels the jobs with these keys, up to 1,000, and returns a word for each: none, if there is no key.
+// CancelMany cancels the jobs with these keys, up to 1,000, and returns a word for each: none, if there is no key. Keys
+// whose partition did not answer are sent again, and no others. With an error the words that are known stand in their
+// places all the same, and the others are empty; it is ErrUncertain if one of those jobs may have been cancelled.
 func (c *Client) CancelMany(ctx context.Context, tube string, keys ...string) ([]Outcome, error) {
 	if len(keys) == 0 {
 		return nil, nil
 	}
-	return c.words(ctx, Cancel(tube, keys...))
+	return c.cancel(ctx, Cancel(tube, keys...), 1)
 }
 
-// CancelID cancels the job with this id.
+// CancelID cancels the job with this id, as Cancel does.
 func (c *Client) CancelID(ctx context.Context, id int64) (Outcome, error) {
-	return c.word(ctx, CancelID(id))
+	words, err := c.cancel(ctx, CancelID(id), 0)
+	if err != nil {
+		return "", err
+	}
+	return words[0], nil
 }
 
 // CancelAll cancels all jobs of a tube, or those that the selection names. It returns how many are gone,

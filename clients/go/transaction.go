@@ -11,9 +11,11 @@ import (
 type Result struct {
 	ID       int64     // of a put: the job
 	Outcome  Outcome   // the word; of many keys or ids the first one
-	Outcomes []Outcome // of a request about many keys or ids: a word for each
+	Outcomes []Outcome // of a request about many keys or ids: a word for each; empty where it is not known
 	Missing  int64     // of an arrival: how many are missing now; with Gone no such job waits
-	Err      error     // such as ErrBusyKey, which stops nothing
+	// Err is an error of this request alone, such as ErrBusyKey, which stops nothing. It is ErrUncertain for a cancel
+	// that finds no job if an earlier try of the transaction, whose answer was lost, may have removed that job.
+	Err error
 }
 
 // leased is a lease that guards a transaction.
@@ -80,7 +82,8 @@ func (c *Client) transact(ctx context.Context, guard *leased, requests []*Reques
 	if lost {
 		return nil, ErrLeaseLost
 	}
-	return readResults(commands[len(commands)-len(requests):], answers[len(commands)-len(requests):]), nil
+	first := len(commands) - len(requests)
+	return readResults(commands[first:], answers[first:], sent && guard == nil), nil
 }
 
 // exec sends one transaction, and returns the answer of EXEC. A command that was refused is the error.
@@ -135,7 +138,8 @@ func receive(l *link, refusal *error) error {
 	return err
 }
 
-func readResults(commands []command, answers []any) []Result {
+// readResults reads the answers of a transaction. doubtful says that an earlier try may have done all of it.
+func readResults(commands []command, answers []any, doubtful bool) []Result {
 	results := make([]Result, len(commands))
 	for index, what := range commands {
 		if refused, ok := answers[index].(redis.Error); ok {
@@ -152,8 +156,23 @@ func readResults(commands []command, answers []any) []Result {
 		} else if words, err := readWords(what.name, answers[index]); err != nil {
 			results[index].Err = err
 		} else {
-			results[index] = Result{Outcome: words[0], Outcomes: words}
+			if doubtful && (what.name == "CANCEL" || what.name == "CANCELID") {
+				results[index].Err = withoutGone(words)
+			}
+			results[index].Outcome, results[index].Outcomes = words[0], words
 		}
 	}
 	return results
+}
+
+// withoutGone empties the words of a cancel that was sent before, and whose answer was lost, where they say Gone: that
+// try may have removed the job. It returns the error of that, or nil if there is none.
+func withoutGone(words []Outcome) error {
+	var failure error
+	for index, word := range words {
+		if word == Gone {
+			words[index], failure = "", errPerhapsRemoved
+		}
+	}
+	return failure
 }
