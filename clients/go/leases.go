@@ -16,6 +16,26 @@ func pairs(all []*held) []any {
 	return result
 }
 
+// leases makes the command about the leases of these jobs, each of which gets a word of its own.
+func leases(name string, jobs []*JobInfo, after ...any) parts {
+	all := parts{name: name, after: after}
+	for _, job := range jobs {
+		all.things = append(all.things, []any{job.ID, job.Lease})
+	}
+	return all
+}
+
+// inPieces calls a function with so many at a time as one command may name.
+func inPieces[T any](all []T, call func([]T)) {
+	for len(all) > pairsMost {
+		call(all[:pairsMost])
+		all = all[pairsMost:]
+	}
+	if len(all) > 0 {
+		call(all)
+	}
+}
+
 // keepLeases begins all leases anew, at a third of the least TTR, in one command.
 func (w *Worker) keepLeases(inner context.Context, stop <-chan struct{}) {
 	var due time.Time // when leases are to be begun anew; zero: there is none
@@ -79,13 +99,7 @@ func (w *Worker) extendAll(inner context.Context) {
 	if patience < shortestPatience {
 		patience = shortestPatience
 	}
-	for begin := 0; begin < len(all); begin += pairsMost {
-		end := begin + pairsMost
-		if end > len(all) {
-			end = len(all)
-		}
-		w.extendSome(inner, all[begin:end], patience)
-	}
+	inPieces(all, func(some []*held) { w.extendSome(inner, some, patience) })
 }
 
 func (w *Worker) extendSome(inner context.Context, some []*held, patience time.Duration) {
@@ -121,7 +135,8 @@ func (w *Worker) extendSome(inner context.Context, some []*held, patience time.D
 }
 
 // gatherAcks acknowledges jobs whose handlers returned: after 5 ms, when there are 100, or when no handler
-// runs that could add one.
+// runs that could add one. What a partition of a cluster did not answer is sent again beside that, so that it keeps no
+// other job waiting.
 func (w *Worker) gatherAcks(inner context.Context, stop <-chan struct{}) {
 	inner, cancel := context.WithCancel(inner)
 	defer cancel()
@@ -130,10 +145,11 @@ func (w *Worker) gatherAcks(inner context.Context, stop <-chan struct{}) {
 		sleep(inner, lastWords)
 		cancel()
 	}()
-	var batch []*held
+	var batch, unanswered []*held
+	var again chan struct{} // closed when those that are sent again have their endings; nil: there are none
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
-	for {
+	for ended := false; !ended; {
 		select {
 		case h := <-w.acks:
 			batch = append(batch, h)
@@ -144,37 +160,82 @@ func (w *Worker) gatherAcks(inner context.Context, stop <-chan struct{}) {
 				continue
 			}
 		case <-timer.C:
+		case <-again:
+			again = nil
 		case <-stop:
 			for len(w.acks) > 0 {
 				batch = append(batch, <-w.acks)
 			}
-			w.ack(inner, batch)
-			return
+			ended = true
 		}
-		w.ack(inner, batch)
+		inPieces(batch, func(some []*held) { unanswered = append(unanswered, w.ack(inner, some)...) })
 		batch = nil
+		if len(unanswered) > 0 && again == nil {
+			again = make(chan struct{})
+			go func(some []*held, done chan<- struct{}) {
+				defer close(done)
+				w.ackAgain(inner, some)
+			}(unanswered, again)
+			unanswered = nil
+		}
 	}
+	if again != nil {
+		<-again
+	}
+	w.ackAgain(inner, unanswered)
 }
 
-// ack acknowledges jobs that are done.
-func (w *Worker) ack(ctx context.Context, batch []*held) {
-	if len(batch) == 0 {
-		return
-	}
+// ack acknowledges jobs that are done. It returns those that a partition did not answer.
+func (w *Worker) ack(ctx context.Context, batch []*held) []*held {
 	value, err := w.client.do(ctx, command{"ACK", pairs(batch), true})
-	words, _ := value.([]any)
+	words, ok := value.([]any)
+	if err == nil && (!ok || len(words) != len(batch)) {
+		err = unreadable("ACK", value)
+	}
+	var answered, unanswered []*held
+	var answers []answer
 	for index, h := range batch {
+		one := answer{err: err}
+		if err == nil {
+			one.word, one.err = readWord("ACK", words[index])
+		}
+		if one.err != nil && fateOf(one.err) != final {
+			unanswered = append(unanswered, h)
+			continue
+		}
+		answered, answers = append(answered, h), append(answers, one)
+	}
+	w.acknowledged(answered, answers)
+	return unanswered
+}
+
+// ackAgain acknowledges jobs that a partition did not answer, until it does or the time of a call is over.
+func (w *Worker) ackAgain(ctx context.Context, unanswered []*held) {
+	inPieces(unanswered, func(some []*held) {
+		jobs := make([]*JobInfo, len(some))
+		for index, h := range some {
+			jobs[index] = h.info
+		}
+		w.acknowledged(some, w.client.doParts(ctx, leases("ACK", jobs)))
+	})
+}
+
+// acknowledged lets jobs go that are done, with what the server said of each.
+func (w *Worker) acknowledged(some []*held, answers []answer) {
+	lost, failure := 0, error(nil)
+	for index, h := range some {
 		ending := EndLost
-		if index < len(words) {
-			if word, _ := redis.String(words[index], nil); word == string(OK) {
-				ending = EndDone
-			}
+		if answers[index].word == OK {
+			ending = EndDone
+		}
+		if err := answers[index].err; err != nil {
+			lost, failure = lost+1, err
 		}
 		w.letGo(h, ending)
 	}
-	if err != nil {
+	if failure != nil {
 		w.config.Logger.Error("elapse: jobs that are done could not be acknowledged; they come again when their leases end",
-			"jobs", len(batch), "error", err)
+			"jobs", lost, "error", failure)
 	}
 }
 
@@ -189,27 +250,34 @@ func (w *Worker) finish(inner context.Context) {
 	if w.await(stopGrace, nil) {
 		return
 	}
-	var late []*held
+	var late []*JobInfo
 	for _, h := range w.inHand() {
 		if h.settle(EndFailed) {
-			late = append(late, h)
+			late = append(late, h.info)
 		}
 	}
 	if len(late) == 0 {
 		return
 	}
 	w.config.Logger.Error("elapse: handlers did not end; their jobs have failed", "jobs", len(late))
+	w.nack(inner, "elapse: jobs could not be given back", late, "ERROR", "the worker stopped before the handler ended")
+}
+
+// nack tells the server, for as long as a worker that ends does, that jobs are not done. The message is for the jobs of which
+// it cannot be told. after are the options of NACK.
+func (w *Worker) nack(inner context.Context, message string, jobs []*JobInfo, after ...any) {
 	ctx, cancel := context.WithTimeout(inner, lastWords)
 	defer cancel()
-	for begin := 0; begin < len(late); begin += pairsMost {
-		end := begin + pairsMost
-		if end > len(late) {
-			end = len(late)
+	lost, failure := 0, error(nil)
+	inPieces(jobs, func(some []*JobInfo) {
+		for _, one := range w.client.doParts(ctx, leases("NACK", some, after...)) {
+			if one.err != nil {
+				lost, failure = lost+1, one.err
+			}
 		}
-		arguments := append(pairs(late[begin:end]), "ERROR", "the worker stopped before the handler ended")
-		if _, err := w.client.do(ctx, command{"NACK", arguments, true}); err != nil {
-			w.config.Logger.Error("elapse: jobs could not be given back", "error", err)
-		}
+	})
+	if failure != nil {
+		w.config.Logger.Error(message, "jobs", lost, "error", failure)
 	}
 }
 
@@ -235,14 +303,5 @@ func (w *Worker) await(limit time.Duration, hurry <-chan struct{}) bool {
 
 // giveBack returns jobs whose handlers have not begun. It counts as no attempt.
 func (w *Worker) giveBack(inner context.Context, jobs []*JobInfo) {
-	ctx, cancel := context.WithTimeout(inner, lastWords)
-	defer cancel()
-	var arguments []any
-	for _, job := range jobs {
-		arguments = append(arguments, job.ID, job.Lease)
-	}
-	arguments = append(arguments, "IN", "0s")
-	if _, err := w.client.do(ctx, command{"NACK", arguments, true}); err != nil {
-		w.config.Logger.Error("elapse: jobs that had not begun could not be given back", "error", err)
-	}
+	w.nack(inner, "elapse: jobs that had not begun could not be given back", jobs, "IN", "0s")
 }
