@@ -157,7 +157,18 @@ type command struct {
 	name       string
 	arguments  []any
 	repeatable bool
+	// life is how long a token of the caller's lives, by which the command may be sent again; 0: longer than a call.
+	life time.Duration
 }
+
+// canTwice returns whether the command may be sent at this time although it may have been done when it was sent first. That
+// is the zero time if it surely was not done.
+func (c *command) canTwice(now, first time.Time) bool {
+	return c.life <= 0 || first.IsZero() || now.Sub(first) < c.life
+}
+
+// errTokenEnded is the error of a command that was sent, and whose token the server may have forgotten.
+var errTokenEnded = ErrUncertain.because(errors.New("its token has ended, so that it could be done twice if it was sent again"))
 
 // reply is what a command answered.
 type reply struct {
@@ -207,17 +218,8 @@ func (c *Client) retry(ctx context.Context, name string, repeatable bool, use fu
 
 // do sends one command and returns its answer.
 func (c *Client) do(ctx context.Context, what command) (any, error) {
-	var value any
-	err := c.retry(ctx, what.name, what.repeatable, func(l *link) error {
-		var err error
-		value, err = l.conn.Do(what.name, what.arguments...)
-		var refused redis.Error
-		if errors.As(err, &refused) {
-			return answered(refused)
-		}
-		return err
-	})
-	return value, err
+	one := c.doAll(ctx, []command{what})[0]
+	return one.value, one.err
 }
 
 // pipelined is how many commands are sent before their answers are read.
@@ -238,7 +240,7 @@ func (c *Client) doAll(ctx context.Context, all []command) []reply {
 }
 
 func (c *Client) doSome(ctx context.Context, all []command, replies []reply) {
-	doubtful := make([]bool, len(all))
+	first := make([]time.Time, len(all)) // when it was sent first that may have been done; zero: never
 	waiting := make([]int, len(all))
 	repeatable := true
 	for index := range all {
@@ -246,12 +248,25 @@ func (c *Client) doSome(ctx context.Context, all []command, replies []reply) {
 		repeatable = repeatable && all[index].repeatable
 	}
 	err := c.retry(ctx, all[0].name, repeatable, func(l *link) error {
-		for _, index := range waiting {
-			if err := l.conn.Send(all[index].name, all[index].arguments...); err != nil {
-				return err
+		began := time.Now()
+		doubt := func(indices ...int) {
+			for _, index := range indices {
+				if first[index].IsZero() {
+					first[index] = began
+				}
 			}
 		}
-		if err := l.conn.Flush(); err != nil {
+		alive := waiting[:0]
+		for _, index := range waiting {
+			if all[index].canTwice(began, first[index]) {
+				alive = append(alive, index)
+			} else {
+				replies[index].err = errTokenEnded
+			}
+		}
+		waiting = alive
+		if err := sendAll(l, all, waiting); err != nil {
+			doubt(waiting...)
 			return err
 		}
 		var again []int
@@ -260,9 +275,7 @@ func (c *Client) doSome(ctx context.Context, all []command, replies []reply) {
 			value, err := l.conn.Receive()
 			var refused redis.Error
 			if err != nil && !errors.As(err, &refused) {
-				for _, rest := range waiting[place:] {
-					doubtful[rest] = true
-				}
+				doubt(waiting[place:]...)
 				waiting = append(again, waiting[place:]...)
 				return err
 			}
@@ -270,11 +283,13 @@ func (c *Client) doSome(ctx context.Context, all []command, replies []reply) {
 				err = answered(refused)
 			}
 			if err != nil && fateOf(err) != final {
-				doubtful[index] = doubtful[index] || fateOf(err) == uncertain
+				if fateOf(err) == uncertain {
+					doubt(index)
+				}
 				again, failure = append(again, index), err
 				continue
 			}
-			if err != nil && doubtful[index] {
+			if err != nil && !first[index].IsZero() {
 				err = ErrUncertain.because(err)
 			}
 			replies[index] = reply{value, err}
@@ -284,7 +299,17 @@ func (c *Client) doSome(ctx context.Context, all []command, replies []reply) {
 	})
 	if err != nil {
 		for _, index := range waiting {
-			replies[index].err = err
+			replies[index].err = ofOne(err, !first[index].IsZero())
 		}
 	}
+}
+
+// sendAll sends the commands with these indices.
+func sendAll(l *link, all []command, indices []int) error {
+	for _, index := range indices {
+		if err := l.conn.Send(all[index].name, all[index].arguments...); err != nil {
+			return err
+		}
+	}
+	return l.conn.Flush()
 }

@@ -181,7 +181,7 @@ func (c *Client) CancelID(ctx context.Context, id int64) (Outcome, error) {
 // and with how many a worker still goes on. After a retry they are those of the last try.
 func (c *Client) CancelAll(ctx context.Context, tube string, which Selection) (removed, running int64, err error) {
 	arguments := which.arguments([]any{tube})
-	value, err := c.do(ctx, command{"CANCELALL", arguments, true})
+	value, err := c.do(ctx, command{name: "CANCELALL", arguments: arguments, repeatable: true})
 	if err != nil {
 		return 0, 0, err
 	}
@@ -205,7 +205,7 @@ func (c *Client) RescheduleID(ctx context.Context, id int64, when PutOption) (Ou
 // Kick makes up to so many buried jobs of a tube ready, or, if none is buried, delayed ones. It returns how
 // many. It is not sent again when its answer is lost: then it is ErrUncertain.
 func (c *Client) Kick(ctx context.Context, tube string, count int) (int64, error) {
-	value, err := c.do(ctx, command{"KICK", []any{tube, count}, false})
+	value, err := c.do(ctx, command{name: "KICK", arguments: []any{tube, count}})
 	if err != nil {
 		return 0, err
 	}
@@ -306,7 +306,7 @@ func (c *Client) SetLimits(ctx context.Context, tube string, limits Limits) erro
 
 // Limits returns the limits of a tube. Others has the names of the answer.
 func (c *Client) Limits(ctx context.Context, tube string) (Limits, error) {
-	value, err := c.do(ctx, command{"LIMIT", []any{tube}, true})
+	value, err := c.do(ctx, command{name: "LIMIT", arguments: []any{tube}, repeatable: true})
 	if err != nil || value == nil {
 		return Limits{}, err
 	}

@@ -106,7 +106,7 @@ func (w *Worker) extendSome(inner context.Context, some []*held, patience time.D
 	ctx, cancel := context.WithTimeout(inner, patience)
 	defer cancel()
 	sent := time.Now()
-	value, err := w.client.do(ctx, command{"EXTEND", pairs(some), true})
+	value, err := w.client.do(ctx, command{name: "EXTEND", arguments: pairs(some), repeatable: true})
 	if err != nil {
 		w.config.Logger.Warn("elapse: leases could not be begun anew", "error", err)
 		value = nil
@@ -187,7 +187,7 @@ func (w *Worker) gatherAcks(inner context.Context, stop <-chan struct{}) {
 
 // ack acknowledges jobs that are done. It returns those that a partition did not answer.
 func (w *Worker) ack(ctx context.Context, batch []*held) []*held {
-	value, err := w.client.do(ctx, command{"ACK", pairs(batch), true})
+	value, err := w.client.do(ctx, command{name: "ACK", arguments: pairs(batch), repeatable: true})
 	words, ok := value.([]any)
 	if err == nil && (!ok || len(words) != len(batch)) {
 		err = unreadable("ACK", value)

@@ -129,7 +129,7 @@ func readJobState(name string, value any) (*JobState, error) {
 }
 
 func (c *Client) lookup(ctx context.Context, name string, arguments ...any) (*JobState, error) {
-	value, err := c.do(ctx, command{name, arguments, true})
+	value, err := c.do(ctx, command{name: name, arguments: arguments, repeatable: true})
 	if err != nil || value == nil {
 		return nil, err
 	}
@@ -209,7 +209,7 @@ func (j *Jobs) read() {
 	if j.keys {
 		arguments = append(arguments[:len(arguments):len(arguments)], "KEYS")
 	}
-	value, err := j.client.do(j.ctx, command{"LIST", arguments, true})
+	value, err := j.client.do(j.ctx, command{name: "LIST", arguments: arguments, repeatable: true})
 	if err != nil {
 		j.err = err
 		return
@@ -251,7 +251,7 @@ func (c *Client) Stats(ctx context.Context, tube string) (*Stats, error) {
 	if tube != "" {
 		arguments = []any{tube}
 	}
-	value, err := c.do(ctx, command{"STATS", arguments, true})
+	value, err := c.do(ctx, command{name: "STATS", arguments: arguments, repeatable: true})
 	if err != nil || value == nil {
 		return nil, err
 	}
@@ -333,7 +333,8 @@ func (c *Client) Tubes(ctx context.Context) ([]string, error) {
 // among the items is the error of all.
 func (c *Client) pages(ctx context.Context, name string, arguments []any, read func(places []any) error) error {
 	for cursor := any("0"); ; {
-		value, err := c.do(ctx, command{name, append(arguments[:len(arguments):len(arguments)], "CURSOR", cursor), true})
+		page := append(arguments[:len(arguments):len(arguments)], "CURSOR", cursor)
+		value, err := c.do(ctx, command{name: name, arguments: page, repeatable: true})
 		if err != nil {
 			return err
 		}

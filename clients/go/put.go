@@ -20,8 +20,9 @@ type Request struct {
 	tube      string
 	body      any
 	headers   map[string]string
-	key       string // of a put
-	token     bool   // there is a token of the caller's
+	key       string        // of a put
+	token     bool          // there is a token of the caller's
+	life      time.Duration // of that token; 0: longer than a call
 	failure   error
 }
 
@@ -115,10 +116,12 @@ func Token(token string) PutOption {
 	return func(r *Request) { r.token, r.arguments = true, append(r.arguments, "TOKEN", token) }
 }
 
-// TokenFor makes the put safe to repeat for so long, 1 s to 10 min.
+// TokenFor makes the put safe to repeat for so long, 1 s to 10 min. The client sends it again no longer than that after
+// the first try that may have stored it; then it is ErrUncertain.
 func TokenFor(token string, life time.Duration) PutOption {
 	return func(r *Request) {
-		r.token, r.arguments = true, append(r.arguments, "TOKEN", token, "FOR", milliseconds(life))
+		r.token, r.life = true, life
+		r.arguments = append(r.arguments, "TOKEN", token, "FOR", milliseconds(life))
 	}
 }
 
@@ -214,10 +217,10 @@ func (c *Client) command(ctx context.Context, request *Request, guarded bool) (c
 		return command{}, request.failure
 	}
 	if request.name == "ARRIVE" {
-		return command{"ARRIVE", c.withToken(request, request.arguments, guarded), true}, nil
+		return c.withToken(request, request.arguments, guarded), nil
 	}
 	if request.name != "PUT" {
-		return command{request.name, request.arguments, request.name != "KICK"}, nil
+		return command{name: request.name, arguments: request.arguments, repeatable: request.name != "KICK"}, nil
 	}
 	body, err := c.body(request.body)
 	if err != nil {
@@ -232,7 +235,7 @@ func (c *Client) command(ctx context.Context, request *Request, guarded bool) (c
 		}
 		arguments = append(arguments, "HEADERS", written)
 	}
-	return command{"PUT", c.withToken(request, arguments, guarded), true}, nil
+	return c.withToken(request, arguments, guarded), nil
 }
 
 // headers returns the headers of a put: those of the trace, of Config.Headers and of the request. The last come first.
@@ -255,12 +258,19 @@ func (c *Client) headers(ctx context.Context, request *Request) map[string]strin
 	return merged
 }
 
-// withToken adds a token of the client's, if the request needs one.
-func (c *Client) withToken(request *Request, arguments []any, guarded bool) []any {
-	if request.token || guarded {
-		return arguments
+// withToken returns the command of a request that may be sent again: by its token, or one of the client's, unless it is guarded.
+func (c *Client) withToken(request *Request, arguments []any, guarded bool) command {
+	what := command{name: request.name, arguments: arguments, repeatable: true}
+	if guarded {
+		return what
 	}
-	return append(arguments[:len(arguments):len(arguments)], "TOKEN", newToken(), "FOR", milliseconds(c.config.RetryFor+tokenMargin))
+	if request.token {
+		what.life = request.life
+	} else {
+		what.arguments = append(arguments[:len(arguments):len(arguments)],
+			"TOKEN", newToken(), "FOR", milliseconds(c.config.RetryFor+tokenMargin))
+	}
+	return what
 }
 
 // Put stores a job. Bodies of []byte and string are taken as they are; all else goes through Config.Codec,

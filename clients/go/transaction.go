@@ -3,6 +3,7 @@ package elapse
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/gomodule/redigo/redis"
 )
@@ -36,8 +37,8 @@ func (c *Client) Transaction(ctx context.Context, requests ...*Request) ([]Resul
 func (c *Client) transact(ctx context.Context, guard *leased, requests []*Request) ([]Result, error) {
 	var commands []command
 	if guard != nil {
-		commands = append(commands, command{"LEASED", []any{guard.id, guard.lease}, true},
-			command{"ACK", []any{guard.id, guard.lease}, true})
+		lease := []any{guard.id, guard.lease}
+		commands = append(commands, command{name: "LEASED", arguments: lease}, command{name: "ACK", arguments: lease})
 	}
 	tokens, repeatable := 0, true
 	for _, request := range requests {
@@ -56,11 +57,21 @@ func (c *Client) transact(ctx context.Context, guard *leased, requests []*Reques
 	}
 	repeatable = guard != nil || repeatable && (tokens == 0 || tokens == len(requests))
 	var answers []any
-	sent, lost := false, false
+	var first time.Time // when it was sent first that may have been done
+	lost, ended := false, false
 	err := c.retry(ctx, "EXEC", repeatable, func(l *link) error {
+		began := time.Now()
+		for index := range commands {
+			if !commands[index].canTwice(began, first) {
+				ended = true
+				return nil
+			}
+		}
 		value, err := exec(l, commands)
 		if err != nil {
-			sent = sent || fateOf(err) == uncertain
+			if fateOf(err) == uncertain && first.IsZero() {
+				first = began
+			}
 			return err
 		}
 		var ok bool
@@ -76,14 +87,18 @@ func (c *Client) transact(ctx context.Context, guard *leased, requests []*Reques
 	if err != nil {
 		return nil, err
 	}
+	sent := !first.IsZero()
+	if ended {
+		return nil, errTokenEnded
+	}
 	if lost && sent {
 		return nil, ErrUncertain.because(ErrLeaseLost)
 	}
 	if lost {
 		return nil, ErrLeaseLost
 	}
-	first := len(commands) - len(requests)
-	return readResults(commands[first:], answers[first:], sent && guard == nil), nil
+	own := len(commands) - len(requests) // without those of the guard
+	return readResults(commands[own:], answers[own:], sent && guard == nil), nil
 }
 
 // exec sends one transaction, and returns the answer of EXEC. A command that was refused is the error.

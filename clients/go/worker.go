@@ -547,7 +547,7 @@ func (w *Worker) failed(ctx context.Context, h *held, err error) {
 // fail tells the server that a handler failed.
 func (w *Worker) fail(h *held, err error) Ending {
 	pair := []any{h.info.ID, h.info.Lease}
-	what := command{"NACK", append(pair, "ERROR", errorText(err)), true}
+	what := command{name: "NACK", arguments: append(pair, "ERROR", errorText(err)), repeatable: true}
 	ending := EndFailed
 	cause := h.why()
 	var again *retryIn
