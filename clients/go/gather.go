@@ -60,8 +60,22 @@ func readMissing(value any) (missing int64, waits bool, err error) {
 }
 
 // Gather makes the requests of Client.Gather, for Job.Done and Client.Transaction: the put of the job that
-// waits, and those of up to 999 pieces.
+// waits, and those of up to 999 pieces. The options are those of Client.Gather, without Key: if that was taken, the
+// transaction would put the pieces all the same, and they would be counted for the job that has it. With a Key all
+// requests are refused with ErrInvalid.
 func Gather(tube string, body any, timeout time.Duration, pieces []*Request, options ...PutOption) []*Request {
+	requests := gather(tube, body, timeout, pieces, options...)
+	if Put(tube, body, options...).key != "" {
+		for _, request := range requests {
+			request.failure = invalid("a gather in a transaction makes a key of its own, and takes none: " +
+				"with a Key that is taken the pieces would be put all the same; Client.Gather takes a Key")
+		}
+	}
+	return requests
+}
+
+// gather makes the requests of a gather, with the caller's key or one of its own.
+func gather(tube string, body any, timeout time.Duration, pieces []*Request, options ...PutOption) []*Request {
 	whole := Put(tube, body, options...)
 	if whole.key == "" {
 		Key(newToken())(whole)
@@ -98,7 +112,7 @@ func Gather(tube string, body any, timeout time.Duration, pieces []*Request, opt
 // Await and others that say when it is due. If its key is given and taken, it returns ErrBusyKey, and no piece is
 // put. If this program dies meanwhile, some pieces may never be put: the timeout is for that, too.
 func (c *Client) Gather(ctx context.Context, tube string, body any, timeout time.Duration, pieces []*Request, options ...PutOption) ([]PutResult, error) {
-	requests := Gather(tube, body, timeout, pieces, options...)
+	requests := gather(tube, body, timeout, pieces, options...)
 	first, err := c.PutMany(ctx, requests[0])
 	if err != nil {
 		return nil, err

@@ -114,6 +114,34 @@ func TestTenPiecesOfWhichOneIsLost(t *testing.T) {
 	r.finish(t)
 }
 
+// In a transaction a key that is taken stops nothing: the pieces would be put, and counted for the job that has it.
+func TestGatherInATransactionTakesNoKey(t *testing.T) {
+	client := elapsetest.Start(t).Client(t)
+	pieces := []*elapse.Request{elapse.Put("part", "1"), elapse.Put("part", "2")}
+	must[[]elapse.PutResult](t)(client.Gather(background, "whole", "first", time.Hour, pieces[:1], elapse.Key("order-7")))
+	refused := func() []*elapse.Request {
+		return elapse.Gather("whole", "second", time.Hour, pieces, elapse.Key("order-7"))
+	}
+	_, err := client.Transaction(background, refused()...)
+	isError(t, err, elapse.ErrInvalid)
+	_, err = client.PutMany(background, refused()...)
+	isError(t, err, elapse.ErrInvalid)
+	r := start(t, client, elapse.WorkerConfig{}, func(w *elapse.Worker) {
+		elapse.Handle(w, "order", func(ctx context.Context, job *elapse.Job[string]) error {
+			_, err := job.Done(ctx, refused()...)
+			isError(t, err, elapse.ErrInvalid)
+			_, err = job.Done(ctx, elapse.Gather("whole", "third", time.Hour, pieces)...)
+			return err
+		})
+	})
+	put(t, client, "order", "x")
+	equal(t, next(t, r.endings), elapse.EndDone)
+	r.finish(t)
+	equal(t, missing(t, client, "whole", "order-7"), 1)
+	equal(t, must[*elapse.Stats](t)(client.Stats(background, "whole")).Delayed, 2)
+	equal(t, must[*elapse.Stats](t)(client.Stats(background, "part")).Ready, 3)
+}
+
 // lossyWay is a way to a server that can lose one answer: the command is done, and the connection ends. It
 // returns the address and what lets it lose the next answer.
 func lossyWay(t *testing.T, address string) (string, *atomic.Bool) {
