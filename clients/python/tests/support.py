@@ -1,6 +1,7 @@
 """What the tests of this package share: the package from its sources, and a server on a disk that can be
 killed and started again."""
 
+import asyncio
 import hashlib
 import importlib.util
 import os
@@ -16,6 +17,11 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 PACKAGE = HERE.parent
 sys.path.insert(0, str(PACKAGE / "src"))
+
+try:
+    import elapse  # noqa: E402
+except ImportError:  # `need` says that redis-py is missing
+    pass
 
 PROGRAM = os.environ.get("ELAPSE_PROGRAM", "elapse")
 SKIPPED = 77
@@ -150,3 +156,57 @@ class Lossy:
 
     def close(self):
         self.listener.close()
+
+
+class Fake:
+    """A server whose answers a test makes. `answer` gets the words of each command, and returns the reply as RESP has
+    it, or None: the connection ends without one. `said` has the words of all commands, in their order."""
+
+    def __init__(self, answer):
+        self.answer, self.said = answer, []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"redis://127.0.0.1:{self.listener.getsockname()[1]}"
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.serve, args=(client,), daemon=True).start()
+
+    def serve(self, client):
+        try:
+            with client, client.makefile("rb") as file:
+                while line := file.readline():
+                    words = [file.read(int(file.readline()[1:]) + 2)[:-2] for _ in range(int(line[1:]))]
+                    if words[0] == b"CLIENT":
+                        client.sendall(b"+OK\r\n")
+                        continue
+                    self.said.append(words)
+                    reply = self.answer(words)
+                    if reply is None:
+                        client.shutdown(socket.SHUT_RDWR)
+                        return
+                    client.sendall(reply)
+        except OSError:
+            pass
+
+    def close(self):
+        self.listener.close()
+
+
+def call(kind, address, name, *arguments, of_client=None, **options):
+    """What a method of a new client answers. `kind`: `Client` or `AsyncClient`; `address`: one, or several; `of_client`:
+    options of the client."""
+    addresses = [address] if isinstance(address, str) else address
+    if kind == "Client":
+        with elapse.Client(*addresses, **(of_client or {})) as client:
+            return getattr(client, name)(*arguments, **options)
+
+    async def run():
+        async with elapse.AsyncClient(*addresses, **(of_client or {})) as client:
+            return await getattr(client, name)(*arguments, **options)
+
+    return asyncio.run(run())

@@ -555,8 +555,9 @@ def groups(tube: Name, held: bool, cursor: bytes) -> Command[tuple[bytes, list[G
 def transaction(
     parts: Sequence[Command[Any]], leases: Sequence[tuple[int, bytes]]
 ) -> tuple[list[tuple[bytes, ...]], Command[list[Any]]]:
-    """MULTI, the parts and EXEC: what to send, and a command that reads the reply of EXEC alone. With a
-    lease it may be sent again, because the first one that is done ends the lease, if the parts do."""
+    """MULTI, the parts and EXEC: what to send, and a command that reads the reply of EXEC alone. With a lease it may be
+    sent again, because the first one that is done ends the lease. Without one it may be if the tokens guard all of it,
+    or if nothing in it makes a job: a second cancel could remove what the put of the first try has made."""
     guard: list[bytes] = [b"LEASED"]
     for number, lease in leases:
         guard += (b"%d" % number, lease)
@@ -575,7 +576,8 @@ def transaction(
     def doubtful(results: list[Any]) -> bool:
         return not leases and any(part.doubtful(result) for part, result in zip(parts, results))
 
-    again = all(part.again for part in parts)
+    with_tokens = [part.arguments[0] in (b"PUT", b"ARRIVE") for part in parts]
+    again = bool(leases) or (all(part.again for part in parts) and (all(with_tokens) or not any(with_tokens)))
     return sent, Command((b"EXEC",), read, again=again, doubtful=doubtful)
 
 

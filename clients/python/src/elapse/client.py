@@ -217,7 +217,9 @@ class Client:
         """Does all of these commands, made by `elapse.put`, `elapse.cancel`, `elapse.arrive` and so on, or
         none of them; returns their results. With `leased`, nothing is done and LeaseEndedError is raised
         if the lease of one of these jobs has ended; otherwise these jobs are done, too, and those that are
-        pieces of a gather arrive."""
+        pieces of a gather arrive. Raises UncertainError if the connection was lost before the answer came, and
+        there are, without `leased`, both puts or arrivals and other commands: it is not sent again then, because
+        a second cancel could remove what the first put."""
         arrivals = [_commands.arrive(*job.gatherer, 1, None) for job in leased if job.gatherer is not None]
         results = self._transact([*_commands.commands(commands), *arrivals], [job.pair for job in leased])
         return results[: len(commands)]
@@ -300,8 +302,7 @@ class Client:
         parts = [one if leases else self._options.token(one) for one in commands]
         acks = [_commands.ack(leases)] if leases else []
         sent, command = _commands.transaction([*acks, *parts], leases)
-        again = bool(leases) or command.again
-        tries = Tries(time.monotonic(), self._options.deadline_s, again)
+        tries = Tries(time.monotonic(), self._options.deadline_s, command.again)
         while True:
             try:
                 replies = self._send(sent)
