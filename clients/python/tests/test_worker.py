@@ -21,6 +21,29 @@ from elapse import _hand, testing  # noqa: E402
 NONE = {"attempts": 3, "backoff": ("0s", "0s")}
 
 
+class Untold(Exception):
+    """An exception whose text cannot be made."""
+
+    def __str__(self):
+        raise LookupError("there is no text")
+
+
+class BadBury(elapse.Bury):
+    """A Bury that does not call the one it is made of."""
+
+    def __init__(self):
+        pass
+
+
+#: What handlers may raise so that nobody can read it, by the body of the job, with the state and the error of the job.
+ODD = {
+    "bury": (lambda: elapse.Bury(ValueError("no route")), "buried", "no route"),
+    "retry": (lambda: elapse.RetryIn("1h", ValueError("no route"), failure=True), "delayed", "no route"),
+    "untold": (Untold, "buried", "Untold, whose text cannot be made (LookupError)"),
+    "bad": (BadBury, "buried", None),
+}
+
+
 class Case(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -103,6 +126,48 @@ class Threads(Case):
         self.assertEqual(
             sorted(failures), [("bury", "Bury"), *[("exit", "SystemExit")] * 3, *[("raise", "ValueError")] * 3]
         )
+
+    def check_odd(self, tube):
+        """Each job of the tube is as ODD says, and the one behind them was done."""
+        for key, (_, state, error) in ODD.items():
+            job = self.client.lookup(tube, key)
+            self.assertEqual((job.state, job.error), (state, error), key)
+        self.assertIsNone(self.client.lookup(tube, "good"))
+
+    def put_odd(self, tube):
+        for key in (*ODD, "good"):
+            self.client.put(tube, key, key=key, attempts=2 if key == "retry" else 1)
+
+    def test_whatever_a_handler_raises_the_worker_goes_on(self):
+        self.put_odd("odd")
+        worker = self.worker(concurrency=1)
+
+        @worker.handler("odd")
+        def handle(job):
+            if job.text != "good":
+                raise ODD[job.text][0]()
+            worker.stop()
+
+        worker.on_failure(lambda job, error: sys.exit(3))
+        worker.run()
+        self.check_odd("odd")
+
+    def test_whatever_a_coroutine_raises_the_worker_says_so(self):
+        self.put_odd("odd-task")
+        worker = elapse.AsyncWorker(concurrency=1)
+
+        @worker.handler("odd-task")
+        async def handle(job):
+            if job.text != "good":
+                raise ODD[job.text][0]()
+            worker.stop()
+
+        async def run():
+            async with self.server.async_client() as client:
+                await worker.run(client=client)
+
+        asyncio.run(run())
+        self.check_odd("odd-task")
 
     def test_hooks(self):
         worker, seen = self.worker(), []

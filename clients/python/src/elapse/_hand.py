@@ -22,6 +22,17 @@ GATHER_MAX = 100
 _PAIRS_MAX = 1000
 
 
+def described(error: BaseException) -> str:
+    """The kind and the text of what a handler has raised. It raises nothing, although a text is made by code of the
+    handler's."""
+    kind = type(error).__name__
+    try:
+        text = str(error)
+    except Exception as fault:
+        return f"{kind}, whose text cannot be made ({type(fault).__name__})"
+    return f"{kind}: {text}" if text else kind
+
+
 class Hand(Generic[J]):
     """The jobs of one worker."""
 
@@ -50,6 +61,15 @@ class Hand(Generic[J]):
     def end(self, job: J, error: BaseException | None, now_s: float) -> str:
         """The handler has ended, with this error or none. Returns the outcome."""
         self.leave(job)
+        try:
+            return self._say(job, error, now_s)
+        except Exception:  # what a handler raises may be of a class that is made badly
+            log.exception("job %d of %s: what its handler raised cannot be read; the job has failed", job.id, job.tube)
+            self._others.append(_commands.nack([job.pair]))
+            return "failed"
+
+    def _say(self, job: J, error: BaseException | None, now_s: float) -> str:
+        """Notes what is to be said of a job whose handler has ended; returns the outcome."""
         if job.finished:
             return "done"
         if isinstance(error, LeaseEndedError) or job.stop_reason == "lost":
@@ -69,9 +89,7 @@ class Hand(Generic[J]):
             return "buried"
         if job.stop_reason == "stopping":
             return self.give_back(job)
-        text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        if job.stop_reason == "limit":
-            text = "the handler's time was over"
+        text = "the handler's time was over" if job.stop_reason == "limit" else described(error)
         self._others.append(_commands.nack([job.pair], error=text))
         return "failed"
 

@@ -25,7 +25,7 @@ from typing import Any, TypeVar, Union
 
 from . import _commands, _texts, tracing
 from ._commands import Command
-from ._hand import Hand, extend_commands, extension_words, log
+from ._hand import Hand, described, extend_commands, extension_words, log
 from ._texts import Duration, Name
 from .client import Client
 from .errors import (
@@ -260,15 +260,19 @@ class Worker(Handlers):
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
-            if self._stopping.is_set():
+            try:
+                if self._stopping.is_set():
+                    with self._lock:
+                        if job.pair in self._hand.running:
+                            self._hand.give_back(job)
+                else:
+                    self._run_one(job)
+            except BaseException:  # this thread has to take further jobs, whatever a hook or a logger does
+                log.exception("job %d of %s: what comes behind its handler has failed", job.id, job.tube)
+            finally:
                 with self._lock:
-                    if job.pair in self._hand.running:
-                        self._hand.give_back(job)
-            else:
-                self._run_one(job)
-            with self._lock:
-                self._free += 1
-                self._lock.notify_all()
+                    self._free += 1
+                    self._lock.notify_all()
 
     def _run_one(self, job: Job) -> None:
         began_s = time.monotonic()
@@ -292,7 +296,7 @@ class Worker(Handlers):
             self._lock.notify_all()
         tracing.handled(job.tube, outcome, now_s - began_s)
         if outcome in ("failed", "buried") and error is not None:
-            log.warning("job %d of %s failed: %s: %s", job.id, job.tube, type(error).__name__, error, exc_info=error)
+            log.warning("job %d of %s failed: %s", job.id, job.tube, described(error), exc_info=error)
             for hook in self._on_failure:
                 try:
                     hook(job, error)

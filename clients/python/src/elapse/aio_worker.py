@@ -12,7 +12,7 @@ from typing import Any, Union
 
 from . import _commands, _texts, tracing
 from ._commands import Command
-from ._hand import Hand, extend_commands, extension_words, log
+from ._hand import Hand, described, extend_commands, extension_words, log
 from ._texts import Duration
 from .aio import AsyncClient
 from .errors import BatchError, ElapseError
@@ -196,7 +196,7 @@ class AsyncWorker(Handlers):
         self._changed.set()
         tracing.handled(job.tube, outcome, now_s - began_s)
         if outcome in ("failed", "buried") and error is not None:
-            log.warning("job %d of %s failed: %s: %s", job.id, job.tube, type(error).__name__, error, exc_info=error)
+            log.warning("job %d of %s failed: %s", job.id, job.tube, described(error), exc_info=error)
             for hook in self._on_failure:
                 try:
                     await hook(job, error)

@@ -16,21 +16,24 @@ from ._texts import Codec, Duration, Name
 
 class RetryIn(Exception):
     """Raised by a handler: the job is due again after this time, and this is no failure. With
-    `failure` it counts as an attempt, and the wait is at least this time."""
+    `failure` it counts as an attempt, and the wait is at least this time. `reason`: a text, or an
+    exception, whose text it is then; it becomes the job's error."""
 
-    def __init__(self, delay: Duration, reason: str | None = None, *, failure: bool = False) -> None:
-        super().__init__(reason or f"again in {delay}")
+    def __init__(self, delay: Duration, reason: object = None, *, failure: bool = False) -> None:
+        said = None if reason is None else str(reason)
+        super().__init__(said or f"again in {delay}")
         _texts.duration(delay)
         _texts.seconds(delay)  # what the server could not read would be found when nobody is told any more
-        self.delay, self.reason, self.failure = delay, reason, failure
+        self.delay, self.reason, self.failure = delay, said, failure
 
 
 class Bury(Exception):
-    """Raised by a handler: the job is set aside until somebody kicks it."""
+    """Raised by a handler: the job is set aside until somebody kicks it. `reason`: a text, or an exception, whose
+    text it is then; it becomes the job's error."""
 
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
+    def __init__(self, reason: object) -> None:
+        self.reason = str(reason)
+        super().__init__(self.reason)
 
 
 class JobCancelled(Exception):
