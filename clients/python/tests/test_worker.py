@@ -169,6 +169,13 @@ class Threads(Case):
         asyncio.run(run())
         self.check_odd("odd-task")
 
+    def test_headers_that_cannot_be_read_end_no_worker(self):
+        self.client.run(elapse.Command((b"PUT", b"deep", b"x", b"HEADERS", b"[" * 2000), list, again=False))
+        worker, seen = self.worker(), []
+        worker.handler("deep")(lambda job: seen.append((job.text, job.headers)))
+        worker.run(until_idle=True)
+        self.assertEqual(seen, [("x", {})])
+
     def test_hooks(self):
         worker, seen = self.worker(), []
         worker.handler("hooks")(lambda job: seen.append("handler"))

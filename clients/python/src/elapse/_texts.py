@@ -114,7 +114,7 @@ def read_headers(value: bytes | None) -> dict[str, str]:
     """Headers as a dictionary; empty if they are not by the convention, an object of texts."""
     try:
         read = json.loads(value) if value else {}
-    except ValueError:
+    except (ValueError, RecursionError):  # a RecursionError: brackets in brackets, a thousand deep
         return {}
     if not isinstance(read, dict):
         return {}
