@@ -8,6 +8,7 @@ support.need(("redis", "python3-redis"))
 
 import elapse  # noqa: E402
 from elapse import testing  # noqa: E402
+from elapse._tries import Fault, Tries  # noqa: E402
 
 KINDS = ("Client", "AsyncClient")
 
@@ -23,6 +24,39 @@ class Case(unittest.TestCase):
         fake = support.Fake(answer)
         self.addCleanup(fake.close)
         return fake
+
+
+class Tokens(Case):
+    def test_a_put_is_not_sent_again_when_its_token_may_have_ended(self):
+        for kind in KINDS:
+            for name, command in (
+                ("put", {"token": "mine", "token_for": "1ms"}),
+                ("put_many", [elapse.put("t", "x", token="mine", token_for="1ms")]),
+                ("transaction", [elapse.put("t", "x", token="mine", token_for="1ms")]),
+            ):
+                fake = self.fake(lambda words: None)
+                with self.subTest(kind=kind, name=name), self.assertRaises(elapse.UncertainError):
+                    if name == "put":
+                        support.call(kind, fake.url, "put", "t", "x", **command)
+                    else:
+                        support.call(kind, fake.url, name, *([command] if name == "put_many" else command))
+                self.assertEqual(len(fake.said), 1)
+
+    def test_a_put_is_sent_again_while_its_token_lives(self):
+        for kind in KINDS:
+            fake = self.fake(lambda words: None if len(fake.said) == 1 else b"*2\r\n:7\r\n$5\r\nknown\r\n")
+            result = support.call(kind, fake.url, "put", "t", "x", token="mine", token_for="9m")
+            self.assertEqual((result, len(fake.said)), (elapse.PutResult(7, "known"), 2))
+
+    def test_the_life_of_a_token_counts_from_the_first_try_that_may_have_been_done(self):
+        tries = Tries(100.0, 60.0, again=True, life_s=10.0)
+        now_s = 120.0
+        for _ in range(3):  # the token has not begun to live
+            now_s += tries.failed(Fault("refused", sent=False), now_s)
+        began_s = now_s
+        tries.failed(Fault("lost", sent=True), began_s + 8.0)
+        with self.assertRaises(elapse.UncertainError):
+            tries.failed(Fault("refused", sent=False), began_s + 10.0)
 
 
 class Transactions(Case):

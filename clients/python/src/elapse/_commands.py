@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import json
+import math
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Generic, Literal, TypedDict, TypeVar
@@ -119,6 +120,8 @@ class Command(Generic[T]):
     doubtful: Callable[[T], bool] = lambda _: False
     #: Of a put: a token of our own, with how long it lives.
     token: tuple[bytes, ...] = ()
+    #: Of a put with a token of the caller's: for how many seconds after a try another one does no harm.
+    life_s: float = math.inf
 
     @property
     def sent(self) -> tuple[bytes, ...]:
@@ -240,6 +243,14 @@ def _headers(headers: Mapping[str, str]) -> tuple[bytes, ...]:
     return (b"HEADERS", json.dumps(dict(headers), separators=(",", ":")).encode()) if headers else ()
 
 
+def _life_s(token_for: Duration | None) -> float:
+    """How many seconds a token lives, at least. 0 if that cannot be read here: what it means is the server's word."""
+    try:
+        return math.inf if token_for is None else _texts.seconds(token_for)
+    except ValueError:
+        return 0.0
+
+
 def put(tube: Name, body: Any, options: PutOptions, headers: Mapping[str, str] | None = None) -> Command[PutResult]:
     """PUT. `headers` are those of the tracing; those of the options come first."""
     wrong = set(options) - set(PutOptions.__annotations__)
@@ -284,7 +295,7 @@ def put(tube: Name, body: Any, options: PutOptions, headers: Mapping[str, str] |
     merged: dict[str, str] = dict(headers or {})
     merged.update(options.get("headers") or {})
     arguments += _headers(merged)
-    return Command(tuple(arguments), _put_result, again=token is not None)
+    return Command(tuple(arguments), _put_result, again=token is not None, life_s=_life_s(token_for))
 
 
 def new_token() -> bytes:
@@ -578,7 +589,8 @@ def transaction(
 
     with_tokens = [part.arguments[0] in (b"PUT", b"ARRIVE") for part in parts]
     again = bool(leases) or (all(part.again for part in parts) and (all(with_tokens) or not any(with_tokens)))
-    return sent, Command((b"EXEC",), read, again=again, doubtful=doubtful)
+    life_s = math.inf if leases else min((part.life_s for part in parts), default=math.inf)
+    return sent, Command((b"EXEC",), read, again=again, doubtful=doubtful, life_s=life_s)
 
 
 # ---- work ----

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 
 from .errors import ElapseError, UncertainError, UnreachableError
@@ -19,28 +20,37 @@ class Fault(Exception):
 
 
 class Tries:
-    """The tries of one command, until a deadline."""
+    """The tries of one command, until a deadline. `life_s`: how long its token lives; once that has passed since the
+    first try that may have been done, another try could do it twice, so there is none."""
 
-    def __init__(self, now_s: float, deadline_s: float, again: bool) -> None:
+    def __init__(self, now_s: float, deadline_s: float, again: bool, life_s: float = math.inf) -> None:
         self._end_s = now_s + deadline_s
         self._again = again
+        self._life_s = life_s
+        self._began_s = now_s
         self._wait_s = _WAIT_MIN_S
         #: An earlier try may have been done.
         self.uncertain = False
 
     def failed(self, fault: Fault, now_s: float) -> float:
         """Returns how long to wait before the next try; raises if there is none."""
-        self.uncertain = self.uncertain or fault.sent
+        if fault.sent and not self.uncertain:
+            self.uncertain = True
+            self._end_s = min(self._end_s, self._began_s + self._life_s)
         if fault.sent and not self._again:
             raise UncertainError(f"the command may have been done, or not: {fault}") from fault
         wait_s = self._wait_s * random.uniform(0.5, 1.0)
         self._wait_s = min(_WAIT_MAX_S, self._wait_s * 2)
         if now_s + wait_s >= self._end_s:
             raise self.given_up(fault) from fault
+        self._began_s = now_s + wait_s
         return wait_s
 
     def given_up(self, fault: Exception) -> ElapseError:
         """The error of the last try."""
         if self.uncertain:
-            return UncertainError(f"the command may have been done, or not, and was sent until the deadline: {fault}")
+            return UncertainError(
+                "the command may have been done, or not; it was sent until the deadline, or for as long as its token "
+                f"lives: {fault}"
+            )
         return UnreachableError(f"no server was reached until the deadline: {fault}")

@@ -86,7 +86,9 @@ class Client:
     # ---- puts and changes ----
 
     def put(self, tube: Name, body: Any, **options: Unpack[PutOptions]) -> PutResult:
-        """Puts a job. It is stored when this returns, once, however often the connection was lost."""
+        """Puts a job. It is stored when this returns, once, however often the connection was lost. Raises
+        UncertainError if that is not known by the deadline, or, with `token` and `token_for`, when the token may
+        have ended: another try could store the job twice."""
         options.setdefault("codec", self._options.codec)
         return self.run(_commands.put(tube, body, options, tracing.headers()))
 
@@ -256,7 +258,7 @@ class Client:
     def run(self, command: Command[T]) -> T:
         """Sends one command until it is answered."""
         sent: Command[T] = self._options.token(command)
-        tries = Tries(time.monotonic(), self._options.deadline_s, sent.again)
+        tries = Tries(time.monotonic(), self._options.deadline_s, sent.again, sent.life_s)
         while True:
             try:
                 return _base.read(sent, self._send([sent.sent])[0], tries)  # type: ignore[no-any-return]
@@ -275,7 +277,9 @@ class Client:
     def _run_hundred(self, commands: List[Command[Any]]) -> List[Any]:
         results: List[Any] = [None] * len(commands)
         left = list(range(len(commands)))
-        tries = Tries(time.monotonic(), self._options.deadline_s, all(one.again for one in commands))
+        life_s = min(one.life_s for one in commands)
+        again = all(one.again for one in commands)
+        tries = Tries(time.monotonic(), self._options.deadline_s, again, life_s)
         while left:
             try:
                 replies = self._send([commands[i].sent for i in left])
@@ -302,7 +306,7 @@ class Client:
         parts = [one if leases else self._options.token(one) for one in commands]
         acks = [_commands.ack(leases)] if leases else []
         sent, command = _commands.transaction([*acks, *parts], leases)
-        tries = Tries(time.monotonic(), self._options.deadline_s, command.again)
+        tries = Tries(time.monotonic(), self._options.deadline_s, command.again, command.life_s)
         while True:
             try:
                 replies = self._send(sent)
