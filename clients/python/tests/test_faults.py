@@ -59,6 +59,59 @@ class Tokens(Case):
             tries.failed(Fault("refused", sent=False), began_s + 10.0)
 
 
+PUT = b"*2\r\n:7\r\n$9\r\nscheduled\r\n"
+SOON = {"deadline": "200ms"}
+
+
+def kinds_of(results):
+    return [type(one) for one in results]
+
+
+class Batches(Case):
+    """What is done stays known when the rest fails."""
+
+    def test_puts_that_were_stored_are_told_when_the_server_goes(self):
+        for kind in KINDS:
+            fake = self.fake(lambda words: PUT if int(words[2]) < 100 else None)
+            with self.subTest(kind=kind), self.assertRaises(elapse.BatchError) as caught:
+                support.call(kind, fake.url, "put_many", [elapse.put("t", i) for i in range(250)], of_client=SOON)
+            self.assertEqual(
+                kinds_of(caught.exception.results),
+                [elapse.PutResult] * 100 + [elapse.UncertainError] * 100 + [elapse.UnreachableError] * 50,
+            )
+
+    def test_puts_that_were_stored_are_told_when_a_partition_has_no_owner(self):
+        for kind in KINDS:
+            fake = self.fake(lambda words: b"-TRYAGAIN no owner\r\n" if words[1] == b"gone" else PUT)
+            with self.subTest(kind=kind), self.assertRaises(elapse.BatchError) as caught:
+                puts = [elapse.put(tube, "x") for tube in ("here", "gone", "here")]
+                support.call(kind, fake.url, "put_many", puts, of_client=SOON)
+            self.assertEqual(
+                kinds_of(caught.exception.results), [elapse.PutResult, elapse.UnreachableError, elapse.PutResult]
+            )
+            # Those that were answered are not sent again.
+            self.assertEqual([words[1] for words in fake.said].count(b"here"), 2)
+
+    def test_the_job_that_waits_is_told_when_its_pieces_fail(self):
+        for kind in KINDS:
+            fake = self.fake(lambda words: PUT if words[1] == b"whole" else None)
+            with self.subTest(kind=kind), self.assertRaises(elapse.BatchError) as caught:
+                pieces = [elapse.put("part", "x")]
+                support.call(kind, fake.url, "gather", "whole", "x", pieces, timeout="1h", of_client=SOON)
+            self.assertEqual(kinds_of(caught.exception.results), [elapse.PutResult, elapse.UncertainError])
+
+    def test_trouble_that_all_puts_share_is_raised_as_it_is(self):
+        port, holder = support.hold_port()
+        self.addCleanup(holder.close)
+        for kind in KINDS:
+            puts = [elapse.put("t", i) for i in range(250)]
+            with self.subTest(kind=kind), self.assertRaises(elapse.UnreachableError):
+                support.call(kind, f"127.0.0.1:{port}", "put_many", puts, of_client=SOON)
+            fake = self.fake(lambda words: None)
+            with self.subTest(kind=kind), self.assertRaises(elapse.UncertainError):
+                support.call(kind, fake.url, "put_many", puts[:3], of_client=SOON)
+
+
 class Transactions(Case):
     def setUp(self):
         self.way = support.Lossy(self.server.port)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import urllib.parse
+from collections.abc import Sequence
 from typing import Any
 
 import redis
@@ -14,7 +15,16 @@ from . import _commands, _texts
 from ._commands import Command
 from ._texts import Codec, Duration, JsonCodec
 from ._tries import Fault, Tries
-from .errors import ReplyError, TryAgainReply, UncertainError, UnknownReply, WrongPasswordError
+from .errors import (
+    BatchError,
+    ElapseError,
+    ReplyError,
+    TryAgainReply,
+    UncertainError,
+    UnknownReply,
+    UnreachableError,
+    WrongPasswordError,
+)
 
 DEFAULT = "127.0.0.1:11300"
 _PORT = 11300
@@ -127,3 +137,64 @@ def read(command: Command[Any], reply: Any, tries: Tries) -> Any:
             "neither, has done it"
         )
     return result
+
+
+class Places:
+    """Commands that are sent together, each with its tries, until each has a result or an error in its place. The
+    clients send what is `left`, and wait."""
+
+    def __init__(self, commands: Sequence[Command[Any]], now_s: float, deadline_s: float) -> None:
+        self._commands = commands
+        self._tries = [Tries(now_s, deadline_s, one.again, one.life_s) for one in commands]
+        self.results: list[Any] = [None] * len(commands)
+        #: The places without a result, in their order.
+        self.left = list(range(len(commands)))
+        #: Of the last try, if no server took commands: what the others would meet, too.
+        self.closed: ElapseError | None = None
+
+    def answered(self, replies: Sequence[Any], now_s: float) -> float:
+        """Takes a reply for each command that is left, of which some may be faults. Returns for how many seconds to
+        wait before what is left then is sent."""
+        again: list[int] = []
+        wait_s = 0.0
+        for place, reply in zip(self.left, replies):
+            tries = self._tries[place]
+            try:
+                try:
+                    if isinstance(reply, Fault):
+                        raise reply
+                    self.results[place] = read(self._commands[place], reply, tries)
+                except Fault as fault:
+                    wait_s = max(wait_s, tries.failed(fault, now_s))
+                    again.append(place)
+            except ElapseError as error:
+                self.results[place] = error
+                if tries.over:
+                    self.closed = UnreachableError(f"it was not sent, because no server answered before: {error}")
+        self.left = again
+        return wait_s
+
+    def lost(self, error: Fault | ElapseError, now_s: float) -> float:
+        """The commands that are left got no reply, but this error. Returns what `answered` does."""
+        if isinstance(error, Fault):
+            return self.answered([error] * len(self.left), now_s)
+        for place in self.left:
+            self.results[place] = self.closed = error
+        self.left = []
+        return 0.0
+
+
+def raise_failed(results: list[Any]) -> None:
+    """Raises BatchError if some of the results are errors. If all of them tell of the same trouble with the
+    connection, it raises that."""
+    failed = [one for one in results if isinstance(one, ElapseError)]
+    if not failed:
+        return
+    kind = type(failed[0])
+    if (
+        kind in (UnreachableError, UncertainError, WrongPasswordError)
+        and len(failed) == len(results)
+        and all(type(one) is kind for one in failed)
+    ):
+        raise failed[0]
+    raise BatchError(results)

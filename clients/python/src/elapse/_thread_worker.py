@@ -342,7 +342,7 @@ class Worker(Handlers):
         try:
             results = client.run_many([*extensions, *said])
         except BatchError as error:
-            log.warning("the server refused: %s", error)
+            log.warning("the server did not do all that it was told: %s", error)
             results = error.results
         except ElapseError as error:
             log.warning("the server could not be told what was done; the jobs come again: %s", error)

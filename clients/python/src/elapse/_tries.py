@@ -31,6 +31,9 @@ class Tries:
         self._wait_s = _WAIT_MIN_S
         #: An earlier try may have been done.
         self.uncertain = False
+        #: The deadline has passed.
+        self.over = False
+        self._deadline_s = self._end_s
 
     def failed(self, fault: Fault, now_s: float) -> float:
         """Returns how long to wait before the next try; raises if there is none."""
@@ -42,6 +45,7 @@ class Tries:
         wait_s = self._wait_s * random.uniform(0.5, 1.0)
         self._wait_s = min(_WAIT_MAX_S, self._wait_s * 2)
         if now_s + wait_s >= self._end_s:
+            self.over = now_s + wait_s >= self._deadline_s
             raise self.given_up(fault) from fault
         self._began_s = now_s + wait_s
         return wait_s

@@ -94,7 +94,8 @@ class Client:
 
     def put_many(self, puts: Iterable[Command[PutResult]]) -> List[PutResult]:
         """Puts many jobs, made by `elapse.put`, a hundred at a time in one journey. They are not one
-        transaction. Raises BatchError if some were refused."""
+        transaction. Raises BatchError if some have failed: its `results` tell what became of each, also if no
+        server answered any more behind the first ones."""
         return self.run_many(_commands.commands(puts))
 
     def cancel(self, tube: Name, key: Name) -> str:
@@ -142,11 +143,18 @@ class Client:
     ) -> List[PutResult]:
         """Puts a job that waits until all pieces, made by `elapse.put`, are done, or for the timeout, and then the
         pieces. Returns the results of all, the waiting job's first. If the key is given and taken, it raises
-        BusyKeyError, and no piece is put. If this program dies meanwhile, some pieces may never be put: the
-        timeout is for that, too. `client.transaction(*elapse.gather(...))` does all or nothing."""
+        BusyKeyError, and no piece is put. If some of the puts have failed, it raises BatchError with the results of
+        all; if this program dies meanwhile, some pieces may never be put: the timeout is for both, too. `client.transaction(*elapse.gather(...))` does all or nothing.
+        """
         options.setdefault("codec", self._options.codec)
         first, *others = _commands.gather(tube, body, pieces, timeout, options, tracing.headers())
-        return [self.run(first), *self.run_many(others)]
+        waits = self.run(first)
+        try:
+            return [waits, *self.run_many(others)]
+        except BatchError as error:
+            raise BatchError([waits, *error.results]) from error
+        except ElapseError as error:  # each piece has failed in the same way
+            raise BatchError([waits, *([error] * len(others))]) from error
 
     def kick(self, tube: Name, count: int = 1) -> int:
         """Makes buried jobs ready, or else delayed ones; tells how many."""
@@ -266,40 +274,29 @@ class Client:
                 self._pause(tries, fault)
 
     def run_many(self, commands: List[Command[T]]) -> List[T]:
-        """Sends many commands, a hundred at a time in one journey, until each is answered."""
+        """Sends many commands, a hundred at a time in one journey, until each is answered. Raises BatchError, which has
+        the results of all, if some have failed."""
+        ready = [self._options.token(one) for one in commands]
         results: List[Any] = []
-        for first in range(0, len(commands), 100):
-            results += self._run_hundred([self._options.token(one) for one in commands[first : first + 100]])
-        if any(isinstance(one, ElapseError) for one in results):
-            raise BatchError(results)
+        while len(results) < len(ready):
+            places = self._run_hundred(ready[len(results) : len(results) + 100])
+            results += places.results
+            if places.closed is not None:  # the others would wait for another deadline each hundred
+                results += [places.closed] * (len(ready) - len(results))
+        _base.raise_failed(results)
         return results
 
-    def _run_hundred(self, commands: List[Command[Any]]) -> List[Any]:
-        results: List[Any] = [None] * len(commands)
-        left = list(range(len(commands)))
-        life_s = min(one.life_s for one in commands)
-        again = all(one.again for one in commands)
-        tries = Tries(time.monotonic(), self._options.deadline_s, again, life_s)
-        while left:
+    def _run_hundred(self, commands: Sequence[Command[Any]]) -> _base.Places:
+        places = _base.Places(commands, time.monotonic(), self._options.deadline_s)
+        while places.left:
             try:
-                replies = self._send([commands[i].sent for i in left])
-            except Fault as fault:
-                self._pause(tries, fault)
-                continue
-            again: List[int] = []
-            last: Fault | None = None
-            for i, reply in zip(left, replies):
-                try:
-                    results[i] = _base.read(commands[i], reply, tries)
-                except ElapseError as error:
-                    results[i] = error
-                except Fault as fault:
-                    again.append(i)
-                    last = fault
-            left = again
-            if last is not None:
-                self._pause(tries, last)
-        return results
+                replies = self._send([commands[i].sent for i in places.left])
+                wait_s = places.answered(replies, time.monotonic())
+            except (Fault, ElapseError) as error:
+                wait_s = places.lost(error, time.monotonic())
+            if places.left:
+                self._go_on(wait_s)
+        return places
 
     def _transact(self, commands: Sequence[Command[Any]], leases: List[tuple[int, bytes]]) -> List[Any]:
         # The guard makes tokens needless: what was done once has ended the lease.
@@ -320,7 +317,10 @@ class Client:
                 raise LeaseEndedError(str(error), maybe_done=tries.uncertain) from None
 
     def _pause(self, tries: Tries, fault: Fault) -> None:
-        wait_s = tries.failed(fault, time.monotonic())
+        self._go_on(tries.failed(fault, time.monotonic()))
+
+    def _go_on(self, wait_s: float) -> None:
+        """The next try is at the next address."""
         self._at = (self._at + 1) % len(self._pools)
         time.sleep(wait_s)
 

@@ -147,8 +147,8 @@ BY_CODE: dict[str, type[ReplyError]] = _all_replies(ReplyError)
 
 
 class BatchError(ElapseError):
-    """Some commands of many were refused, and the others are done. `results` has, for each command
-    in its place, its result or its error."""
+    """Some commands of many have failed, and the others are done. `results` has, for each command in its place, its
+    result or its error: with an UncertainError the command may have been done, with any other error it was not."""
 
     def __init__(self, results: list[object]) -> None:
         self.results = results
