@@ -112,6 +112,55 @@ class Batches(Case):
                 support.call(kind, fake.url, "put_many", puts[:3], of_client=SOON)
 
 
+class Cancels(Case):
+    """A cluster answers a cancel of many keys in parts."""
+
+    def owner(self, jobs):
+        """A cluster with these jobs, by their keys, where the partition of the key "b" has no owner at first."""
+
+        def answer(words):
+            parts = b""
+            for key in words[2:]:
+                if key == b"b" and len(fake.said) <= 2:
+                    parts += b"-TRYAGAIN no owner\r\n"
+                else:
+                    parts += b"+removed\r\n" if key in jobs else b"+gone\r\n"
+                    jobs.discard(key)
+            return b"*%d\r\n" % len(words[2:]) + parts
+
+        fake = self.fake(answer)
+        return fake
+
+    def test_keys_that_were_cancelled_are_not_cancelled_again(self):
+        for kind in KINDS:
+            fake = self.owner({b"a", b"b"})
+            words = support.call(kind, fake.url, "cancel_many", "t", ["a", "b", "c"])
+            self.assertEqual(words, ["removed", "removed", "gone"])
+            self.assertEqual(fake.said, [[b"CANCEL", b"t", *keys] for keys in ([b"a", b"b", b"c"], [b"b"], [b"b"])])
+
+    def test_words_that_are_known_are_told_when_others_are_not(self):
+        for kind in KINDS:
+            fake = self.fake(
+                lambda words: b"*2\r\n+removed\r\n-UNKNOWN lost\r\n" if words[2] == b"a" else b"*1\r\n+gone\r\n"
+            )
+            with self.subTest(kind=kind), self.assertRaises(elapse.BatchError) as caught:
+                support.call(kind, fake.url, "cancel_many", "t", ["a", "b"])
+            word, error = caught.exception.results
+            self.assertEqual((word, type(error)), ("removed", elapse.UncertainError))
+
+    def test_a_cancel_of_many_that_is_refused_as_a_whole_says_so(self):
+        for kind in KINDS:
+            fake = self.fake(lambda words: b"-NOPERM ann may not\r\n")
+            with self.subTest(kind=kind), self.assertRaises(elapse.NotPermittedError):
+                support.call(kind, fake.url, "cancel_many", "t", ["a", "b"])
+
+    def test_a_command_that_was_done_in_part_is_uncertain(self):
+        for kind in KINDS:
+            fake = self.owner({b"a", b"b"})
+            with self.subTest(kind=kind), self.assertRaises(elapse.UncertainError):
+                support.call(kind, fake.url, "run", elapse.cancel("t", "a", "b"))
+
+
 class Transactions(Case):
     def setUp(self):
         self.way = support.Lossy(self.server.port)

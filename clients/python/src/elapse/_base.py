@@ -184,15 +184,15 @@ class Places:
         return 0.0
 
 
-def raise_failed(results: list[Any]) -> None:
+def raise_failed(results: list[Any], as_one: bool = False) -> None:
     """Raises BatchError if some of the results are errors. If all of them tell of the same trouble with the
-    connection, it raises that."""
+    connection, it raises that; with `as_one`, also if all tell of the same trouble with anything."""
     failed = [one for one in results if isinstance(one, ElapseError)]
     if not failed:
         return
     kind = type(failed[0])
     if (
-        kind in (UnreachableError, UncertainError, WrongPasswordError)
+        (as_one or kind in (UnreachableError, UncertainError, WrongPasswordError))
         and len(failed) == len(results)
         and all(type(one) is kind for one in failed)
     ):

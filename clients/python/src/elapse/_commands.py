@@ -13,7 +13,7 @@ from typing import Any, Generic, Literal, TypedDict, TypeVar
 
 from . import _texts
 from ._texts import Codec, Duration, JsonCodec, Name
-from .errors import BY_CODE, CommandError, LeaseEndedError, ReplyError
+from .errors import BY_CODE, CommandError, LeaseEndedError, ReplyError, TryAgainReply, UnknownReply
 
 T = TypeVar("T")
 
@@ -174,7 +174,11 @@ def _word(reply: Any) -> str:
 
 
 def _words(reply: Any) -> list[str]:
-    return [_word(one) for one in _raised(reply)]
+    found = _raised(reply)
+    failed = [error_of(one) for one in found if isinstance(one, Exception)]
+    if 0 < len(failed) < len(found) and isinstance(failed[0], TryAgainReply):
+        raise UnknownReply(f"some parts were done, and another was not: {failed[0]}")
+    return [_word(one) for one in found]
 
 
 def _number(reply: Any) -> int:
@@ -330,6 +334,16 @@ def cancel(tube: Name, *keys: Name) -> Command[list[str]]:
         again=True,
         doubtful=lambda words: "gone" in words,
     )
+
+
+def one_cancel(cancels: Sequence[tuple[bytes, ...]]) -> tuple[bytes, ...]:
+    """CANCEL of the keys of all these CANCELs, which are of one tube, and of one key each."""
+    return (*cancels[0][:2], *(arguments[2] for arguments in cancels))
+
+
+def replies_of_cancel(count: int, reply: Any) -> list[Any]:
+    """What each of so many CANCELs would have been answered, by the reply to all of them as one."""
+    return [[one] for one in reply] if isinstance(reply, list) else [reply] * count
 
 
 def cancel_id(*ids: int) -> Command[list[str]]:

@@ -104,9 +104,16 @@ class Client:
         return self.run(_commands.cancel(tube, key))[0]
 
     def cancel_many(self, tube: Name, keys: Iterable[Name]) -> List[str]:
-        """Cancels jobs by their keys; a word for each."""
-        found = _texts.several(keys, "keys")
-        return self.run(_commands.cancel(tube, *found)) if found else []
+        """Cancels jobs by their keys; a word for each, as `cancel` has them. Raises BatchError, with the words that are
+        known in its `results`, if a partition did not answer for some keys until the deadline, or if a key is gone and
+        perhaps by an earlier try of this call. If all keys have failed in the same way, it raises that error."""
+        cancels = [_commands.cancel(tube, key) for key in _texts.several(keys, "keys")]
+        if not cancels:
+            return []
+        places = self._run_together(cancels, as_one=True)
+        results = [one if isinstance(one, ElapseError) else one[0] for one in places.results]
+        _base.raise_failed(results, as_one=True)
+        return results
 
     def cancel_id(self, number: int) -> str:
         """Cancels a job by its number."""
@@ -279,18 +286,24 @@ class Client:
         ready = [self._options.token(one) for one in commands]
         results: List[Any] = []
         while len(results) < len(ready):
-            places = self._run_hundred(ready[len(results) : len(results) + 100])
+            places = self._run_together(ready[len(results) : len(results) + 100])
             results += places.results
             if places.closed is not None:  # the others would wait for another deadline each hundred
                 results += [places.closed] * (len(ready) - len(results))
         _base.raise_failed(results)
         return results
 
-    def _run_hundred(self, commands: Sequence[Command[Any]]) -> _base.Places:
+    def _run_together(self, commands: Sequence[Command[Any]], as_one: bool = False) -> _base.Places:
+        """Sends commands in one journey, and what is not answered again. `as_one`: they are cancels of one key each,
+        and are sent as one cancel of all keys."""
         places = _base.Places(commands, time.monotonic(), self._options.deadline_s)
         while places.left:
             try:
-                replies = self._send([commands[i].sent for i in places.left])
+                left = [commands[i].sent for i in places.left]
+                if as_one:
+                    replies = _commands.replies_of_cancel(len(left), (self._send([_commands.one_cancel(left)]))[0])
+                else:
+                    replies = self._send(left)
                 wait_s = places.answered(replies, time.monotonic())
             except (Fault, ElapseError) as error:
                 wait_s = places.lost(error, time.monotonic())
