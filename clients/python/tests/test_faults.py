@@ -1,5 +1,6 @@
 """What goes wrong between a client and a server: answers that are lost, and parts that are refused. Both clients alike."""
 
+import asyncio
 import unittest
 
 import support
@@ -175,6 +176,46 @@ class Transactions(Case):
                 )
             self.assertFalse(self.way.loses)
             self.assertIsNotNone(self.client.lookup("own", "k"))
+
+    def test_an_error_of_one_command_hides_no_result_of_the_others(self):
+        for kind in KINDS:
+            taken = self.client.put("taken", "x", key="k", in_="1h")
+            first, busy, last = support.call(
+                kind,
+                self.server.url,
+                "transaction",
+                elapse.put("others", kind),
+                elapse.put("taken", "y", key="k", if_key="fail"),
+                elapse.cancel("taken", "none"),
+            )
+            self.assertEqual((first.outcome, last), ("scheduled", ["gone"]))
+            self.assertIsInstance(busy, elapse.BusyKeyError)
+            self.assertEqual(busy.id, taken.id)
+
+    def test_a_job_that_is_done_with_a_key_that_is_taken_is_no_failure(self):
+        seen, failures = [], []
+        worker, tasks = elapse.Worker(self.server.client()), elapse.AsyncWorker(self.server.url)
+        puts = [elapse.put("busy", "y", key="k", if_key="fail"), elapse.put("behind", "x")]
+
+        @worker.handler("first")
+        def handle(job):
+            seen.append([type(one) for one in job.done(*puts)])
+
+        @tasks.handler("first")
+        async def handle_task(job):
+            seen.append([type(one) for one in await job.done(*puts)])
+
+        @tasks.on_failure
+        async def failed(job, error):
+            failures.append(error)
+
+        worker.on_failure(lambda job, error: failures.append(error))
+        self.client.put("busy", "x", key="k", in_="1h")
+        for run in (lambda: worker.run(until_idle=True), lambda: asyncio.run(tasks.run(until_idle=True))):
+            self.client.put("first", "x")
+            run()
+        self.assertEqual((seen, failures), ([[elapse.BusyKeyError, elapse.PutResult]] * 2, []))
+        self.assertEqual(self.client.stats("behind")["ready"], 2)
 
     def test_a_transaction_that_tokens_guard_is_sent_again(self):
         for kind in KINDS:

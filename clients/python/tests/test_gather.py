@@ -123,6 +123,7 @@ class Gather(unittest.TestCase):
             ([piece], {"in_": "5s"}),
             ([piece], {"await_": 2}),
             ([elapse.cancel("t", "k")], {}),
+            ([piece], {"key": "order-7"}),
         ):
             with self.assertRaises((TypeError, ValueError)):
                 elapse.gather("t", "x", pieces, timeout="1h", **options)

@@ -114,6 +114,12 @@ def gather(
     tube: Name, body: _Any, pieces: _Iterable[Command[PutResult]], *, timeout: Duration, **options: _Any
 ) -> list[Command[PutResult]]:
     """The puts of `Client.gather` that are not sent, for `job.done(*...)` and `client.transaction(*...)`: up to 999
-    pieces and the job that waits for them, all or nothing."""
+    pieces and the job that waits for them, all or nothing. The job that waits has a key that nothing else has. A `key`
+    of yours is a TypeError: if it were taken, the pieces would be put all the same, and count for another gather."""
+    if options.get("key") is not None:
+        raise TypeError(
+            "a gather that is not sent has no option 'key': if it were taken, the pieces would be put all "
+            "the same; Client.gather has it"
+        )
     checked: PutOptions = options  # type: ignore[assignment]
     return _commands.gather(tube, body, pieces, timeout, checked, tracing.headers())

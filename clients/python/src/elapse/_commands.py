@@ -577,6 +577,14 @@ def groups(tube: Name, held: bool, cursor: bytes) -> Command[tuple[bytes, list[G
 # ---- transactions ----
 
 
+def _result_or_error(part: Command[Any], reply: Any) -> Any:
+    """The result of a part of a transaction, or its error, which stops no other part."""
+    try:
+        return part.read(reply)
+    except ReplyError as error:
+        return error
+
+
 def transaction(
     parts: Sequence[Command[Any]], leases: Sequence[tuple[int, bytes]]
 ) -> tuple[list[tuple[bytes, ...]], Command[list[Any]]]:
@@ -596,10 +604,12 @@ def transaction(
         replies = _raised(reply)
         if replies is None:
             raise LeaseEndedError("the lease has ended: nothing was done")
-        return [part.read(one) for part, one in zip(parts, replies[1 if leases else 0 :])]
+        return [_result_or_error(part, one) for part, one in zip(parts, replies[1 if leases else 0 :])]
 
     def doubtful(results: list[Any]) -> bool:
-        return not leases and any(part.doubtful(result) for part, result in zip(parts, results))
+        return not leases and any(
+            part.doubtful(result) for part, result in zip(parts, results) if not isinstance(result, ReplyError)
+        )
 
     with_tokens = [part.arguments[0] in (b"PUT", b"ARRIVE") for part in parts]
     again = bool(leases) or (all(part.again for part in parts) and (all(with_tokens) or not any(with_tokens)))

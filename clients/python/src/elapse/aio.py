@@ -154,9 +154,9 @@ class AsyncClient:
     ) -> List[PutResult]:
         """Puts a job that waits until all pieces, made by `elapse.put`, are done, or for the timeout, and then the
         pieces. Returns the results of all, the waiting job's first. If the key is given and taken, it raises
-        BusyKeyError, and no piece is put. If some of the puts have failed, it raises BatchError with the results of
-        all; if this program dies meanwhile, some pieces may never be put: the timeout is for both, too. `client.transaction(*elapse.gather(...))` does all or nothing.
-        """
+        BusyKeyError, and no piece is put. If some pieces could not be put, it raises BatchError with the results of
+        all, the waiting job's first; if this program dies meanwhile, some may never be put. The timeout is for both,
+        too. `client.transaction(*elapse.gather(...))`, which takes no key, does all or nothing."""
         options.setdefault("codec", self._options.codec)
         first, *others = _commands.gather(tube, body, pieces, timeout, options, tracing.headers())
         waits = await self.run(first)
@@ -235,12 +235,14 @@ class AsyncClient:
     # ---- transactions and work ----
 
     async def transaction(self, *commands: Command[Any], leased: Sequence[AsyncJob] = ()) -> List[Any]:
-        """Does all of these commands, made by `elapse.put`, `elapse.cancel`, `elapse.arrive` and so on, or
-        none of them; returns their results. With `leased`, nothing is done and LeaseEndedError is raised
-        if the lease of one of these jobs has ended; otherwise these jobs are done, too, and those that are
-        pieces of a gather arrive. Raises UncertainError if the connection was lost before the answer came, and
-        there are, without `leased`, both puts or arrivals and other commands: it is not sent again then, because
-        a second cancel could remove what the first put."""
+        """Does all of these commands, made by `elapse.put`, `elapse.cancel`, `elapse.arrive` and so on, or none of them;
+        returns their results. A command that is answered by an error, such as a put with `if_key="fail"` whose key is
+        taken, stops no other: the error, here a BusyKeyError, stands in the place of its result, and is not raised.
+
+        With `leased`, nothing is done and LeaseEndedError is raised if the lease of one of these jobs has ended;
+        otherwise these jobs are done, too, and those that are pieces of a gather arrive. Without it, a transaction that
+        has both puts or arrivals and other commands is not sent again, because a second cancel could remove what the
+        first put: it raises UncertainError if the connection was lost before the answer came."""
         arrivals = [_commands.arrive(*job.gatherer, 1, None) for job in leased if job.gatherer is not None]
         results = await self._transact([*_commands.commands(commands), *arrivals], [job.pair for job in leased])
         return results[: len(commands)]

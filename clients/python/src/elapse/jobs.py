@@ -137,9 +137,9 @@ class Job(JobBase):
         self._stop.set()
 
     def done(self, *commands: Command[Any]) -> list[Any]:
-        """The job is done, and these puts and cancels happen, all together and exactly once, whatever
-        crashes. Returns their results. Raises LeaseEndedError, and nothing has happened, if somebody
-        else may have the job."""
+        """The job is done, and these puts and cancels happen, all together and exactly once, whatever crashes.
+        Returns their results, with errors in their places as `Client.transaction` does. Raises LeaseEndedError, and
+        nothing has happened, if somebody else may have the job."""
         if self._finish is None:
             raise RuntimeError("this job came without a worker: use client.transaction(..., leased=[job])")
         return self._finish(self, commands)
