@@ -198,8 +198,8 @@ class Fake:
 
 
 def call(kind, address, name, *arguments, of_client=None, **options):
-    """What a method of a new client answers. `kind`: `Client` or `AsyncClient`; `address`: one, or several; `of_client`:
-    options of the client."""
+    """What a method of a new client answers. `kind`: `Client` or `AsyncClient`; `address`: one, or a list of several;
+    `of_client`: options of the client."""
     addresses = [address] if isinstance(address, str) else address
     if kind == "Client":
         with elapse.Client(*addresses, **(of_client or {})) as client:

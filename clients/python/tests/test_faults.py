@@ -1,4 +1,4 @@
-"""What goes wrong between a client and a server: answers that are lost, and parts that are refused. Both clients alike."""
+"""What goes wrong between a client and a server: answers that are lost, parts that are refused. Both clients alike."""
 
 import asyncio
 import unittest

@@ -1,6 +1,7 @@
 """The workers: what a handler may do, and what must not go wrong around it."""
 
 import asyncio
+import datetime
 import logging
 import os
 import signal
@@ -14,6 +15,8 @@ import unittest
 import support
 
 support.need(("redis", "python3-redis"))
+
+import redis  # noqa: E402
 
 import elapse  # noqa: E402
 from elapse import _hand, testing  # noqa: E402
@@ -31,7 +34,7 @@ class Untold(Exception):
 class BadBury(elapse.Bury):
     """A Bury that does not call the one it is made of."""
 
-    def __init__(self):
+    def __init__(self):  # pylint: disable=super-init-not-called
         pass
 
 
@@ -335,6 +338,131 @@ class Threads(Case):
             worker.handler("a")(print)
         with self.assertRaises(TypeError):
             elapse.AsyncWorker().handler("a")(print)
+
+
+def bulk(text):
+    return b"$%d\r\n%s\r\n" % (len(text), text)
+
+
+#: The reply to RESERVE: one job with a TTR of 300 ms.
+A_JOB = b"".join(
+    [
+        b"*1\r\n*9\r\n:7\r\n",
+        bulk(b"1-1"),
+        bulk(b"t"),
+        b"$-1\r\n",
+        bulk(b"x"),
+        b"$-1\r\n:1\r\n:0\r\n*2\r\n",
+        bulk(b"ttr"),
+    ]
+    + [b":300\r\n"]
+)
+
+
+class Leases(Case):
+    """A handler is told when its lease has ended, and its lease is kept until then."""
+
+    def test_words_of_a_lease_that_nobody_could_tell_of_keep_the_others(self):
+        stopped = []
+        hand = _hand.Hand(lambda job, reason: stopped.append((job.id, reason)))
+        jobs = [
+            elapse.Job(i, b"1-1", "t", None, b"", None, 1, 0, datetime.timedelta(seconds=30), *[None] * 9)
+            for i in range(3)
+        ]
+        for job in jobs:
+            hand.begin(job, 100.0, None)
+        (command,) = _hand.extend_commands(hand.jobs())
+        words = command.read([b"ok", redis.ResponseError("TRYAGAIN no owner"), b"gone"])
+        self.assertEqual(words, ["ok", None, "gone"])
+        self.assertEqual(hand.take_extensions(110.0), jobs)
+        hand.extended(jobs, [words], 110.0, 111.0)
+        self.assertEqual((hand.next_s(), hand.next_end_s()), (112.0, 130.0))
+        hand.stop_late(130.0)
+        self.assertEqual((stopped, hand.next_end_s()), ([(2, "lost"), (1, "lost")], 140.0))
+        for answer in (b"gone", redis.ResponseError("TRYAGAIN no owner")):  # of one lease it is no list
+            (command,) = _hand.extend_commands(jobs[:1])
+            self.assertEqual(command.read(answer), ["gone" if answer == b"gone" else None])
+
+    def silent(self):
+        """A server that hands out one job, and answers nothing to EXTEND until the test ends."""
+        over, handed_out = threading.Event(), []
+
+        def answer(words):
+            if words[0] == b"RESERVE" and not handed_out:
+                handed_out.append(words)
+                return A_JOB
+            if words[0] == b"RESERVE":
+                over.wait(0.02)
+                return b"*0\r\n"
+            over.wait()
+            return b"+gone\r\n"
+
+        fake = support.Fake(answer)
+        self.addCleanup(fake.close)
+        self.addCleanup(over.set)
+        return fake, over
+
+    def test_a_lease_is_lost_when_the_server_is_silent(self):
+        fake, over = self.silent()
+        worker, seen = elapse.Worker(fake.url, concurrency=1), []
+
+        @worker.handler("t")
+        def handle(job):
+            seen.append((job.wait("15s"), job.stop_reason))
+            over.set()
+            worker.stop()
+
+        worker.run()
+        self.assertEqual(seen, [(True, "lost")])
+
+    def test_a_lease_is_lost_when_the_server_is_silent_to_asyncio(self):
+        fake, over = self.silent()
+        worker, seen = elapse.AsyncWorker(fake.url, concurrency=1), []
+
+        @worker.handler("t")
+        async def handle(job):
+            try:
+                await asyncio.sleep(15)
+            finally:
+                seen.append(job.stop_reason)
+                over.set()
+                worker.stop()
+
+        asyncio.run(worker.run())
+        self.assertEqual(seen, ["lost"])
+
+    def test_a_lease_is_kept_when_done_has_failed(self):
+        """A handler that goes on is still told that its job was cancelled. Both kinds of workers at the same time."""
+        reasons = []
+        worker, tasks = self.worker(), elapse.AsyncWorker(self.server.url)
+        wrong = elapse.put("t", "x", in_="5")  # a unit is missing
+
+        @worker.handler("kept")
+        def handle(job):
+            try:
+                job.done(wrong)
+            except elapse.CommandError:
+                self.client.cancel("kept", "x")
+                reasons.append((job.wait("15s"), job.stop_reason))
+
+        @tasks.handler("kept-task")
+        async def handle_task(job):
+            try:
+                await job.done(wrong)
+            except elapse.CommandError:
+                self.client.cancel("kept-task", "x")
+                try:
+                    await asyncio.sleep(15)
+                finally:
+                    reasons.append((True, job.stop_reason))
+
+        for tube in ("kept", "kept-task"):
+            self.client.put(tube, "x", key="x")
+        thread = threading.Thread(target=worker.run, kwargs={"until_idle": True})
+        thread.start()
+        asyncio.run(tasks.run(until_idle=True))
+        thread.join()
+        self.assertEqual(reasons, [(True, "cancelled")] * 2)
 
 
 class Unreached(unittest.TestCase):

@@ -689,6 +689,21 @@ def extend(leases: Sequence[tuple[int, bytes]]) -> Command[list[str]]:
     return Command((b"EXTEND", *_pairs(leases)), _one_or_many, again=True)
 
 
+def extend_once(leases: Sequence[tuple[int, bytes]]) -> Command[list[str | None]]:
+    """EXTEND of a worker's leases: a word for each, or None where a partition did not answer. Such a part is not sent
+    again by itself, because the words of the others must not wait for it."""
+
+    def read(reply: Any) -> list[str | None]:
+        if isinstance(reply, list):
+            return [None if isinstance(one, Exception) else _word(one) for one in reply]
+        try:
+            return [_word(reply)]
+        except (TryAgainReply, UnknownReply):
+            return [None] * len(leases)
+
+    return Command((b"EXTEND", *_pairs(leases)), read, again=True)
+
+
 def _error(text: str) -> bytes:
     """The server cuts an error at 1,024 bytes; what is longer than an argument may be is cut here."""
     return text.encode("utf-8", "replace")[:4000]

@@ -1,9 +1,11 @@
-"""What a worker has in hand: the jobs that run, when their leases are extended, and what is to be said of
-those that have ended. Pure: the time is the caller's, and so is the lock."""
+"""What a worker has in hand: the jobs that run, when their leases are extended, when their handlers have to stop, and
+what is to be said of those that have ended. Pure: the time is the caller's, and so is the lock."""
 
 from __future__ import annotations
 
+import dataclasses
 import logging
+import math
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
@@ -20,6 +22,8 @@ J = TypeVar("J", bound=JobBase)
 GATHER_S = 0.005
 GATHER_MAX = 100
 _PAIRS_MAX = 1000
+#: Leases of which a partition did not answer are extended again after so long.
+_UNANSWERED_S = 1.0
 
 
 def described(error: BaseException) -> str:
@@ -33,30 +37,60 @@ def described(error: BaseException) -> str:
     return f"{kind}: {text}" if text else kind
 
 
+@dataclasses.dataclass
+class Running(Generic[J]):
+    """A job whose handler runs."""
+
+    job: J
+    #: When its lease has ended for sure, unless it was extended.
+    lease_ends_s: float
+    #: When the handler's time is over.
+    limit_s: float
+
+    @property
+    def ends_s(self) -> float:
+        """When the handler has to stop."""
+        return min(self.lease_ends_s, self.limit_s)
+
+
 class Hand(Generic[J]):
     """The jobs of one worker."""
 
     def __init__(self, stop: Callable[[J, str], None]) -> None:
         self._stop = stop
-        self.running: dict[tuple[int, bytes], J] = {}
-        self._limits: dict[tuple[int, bytes], float] = {}
+        self._running: dict[tuple[int, bytes], Running[J]] = {}
         self._acks: list[tuple[int, bytes]] = []
         self._gathering_since = 0.0
         self._others: list[Command[Any]] = []
         self._extended_s = 0.0
+        #: The leases are extended by then at the latest.
+        self._soon_s = math.inf
 
-    def begin(self, job: J, now_s: float, limit_s: float | None) -> None:
-        """A handler begins with the job."""
-        if not self.running:
+    def begin(self, job: J, now_s: float, limit_s: float | None) -> Running[J]:
+        """A handler begins with the job, which was handed out a moment ago."""
+        if not self._running:
             self._extended_s = now_s
-        self.running[job.pair] = job
-        if limit_s is not None:
-            self._limits[job.pair] = now_s + limit_s
+        running = Running(job, now_s + job.ttr.total_seconds(), math.inf if limit_s is None else now_s + limit_s)
+        self._running[job.pair] = running
+        return running
 
-    def leave(self, job: J) -> bool:
-        """The job is not extended any more. Returns whether it was running."""
-        self._limits.pop(job.pair, None)
-        return self.running.pop(job.pair, None) is not None
+    def leave(self, job: J) -> Running[J] | None:
+        """The job is not extended any more, and is not told to stop. Returns what `resume` takes; None: it was not
+        running."""
+        return self._running.pop(job.pair, None)
+
+    def resume(self, running: Running[J]) -> None:
+        """The job that was left is extended again: at once, because nobody did so meanwhile."""
+        self._soon_s = 0.0
+        self._running[running.job.pair] = running
+
+    def has(self, job: J) -> bool:
+        """Whether the job is running."""
+        return job.pair in self._running
+
+    def jobs(self) -> list[J]:
+        """The jobs that are running."""
+        return [running.job for running in self._running.values()]
 
     def end(self, job: J, error: BaseException | None, now_s: float) -> str:
         """The handler has ended, with this error or none. Returns the outcome."""
@@ -114,17 +148,17 @@ class Hand(Generic[J]):
 
     def next_s(self) -> float:
         """When the keeper has something to send."""
-        times = list(self._limits.values())
+        times = [self._soon_s]
         if self._others or len(self._acks) >= GATHER_MAX:
             return 0.0
         if self._acks:
             times.append(self._gathering_since + GATHER_S)
-        if self.running:
+        if self._running:
             times.append(self._extended_s + self._third_s())
-        return min(times, default=float("inf"))
+        return min(times)
 
     def _third_s(self) -> float:
-        return min(job.ttr.total_seconds() for job in self.running.values()) / 3
+        return min(running.job.ttr.total_seconds() for running in self._running.values()) / 3
 
     def take_said(self) -> list[Command[Any]]:
         """What is to be said of jobs that have ended."""
@@ -136,35 +170,45 @@ class Hand(Generic[J]):
 
     def take_extensions(self, now_s: float) -> list[J]:
         """The jobs whose leases are to be extended now: all of them, or none."""
-        for pair, limit_s in list(self._limits.items()):
-            if limit_s <= now_s:
-                del self._limits[pair]
-                self._stop(self.running.pop(pair), "limit")
-        if not self.running or now_s < self._extended_s + self._third_s():
+        if self._running and now_s < min(self._extended_s + self._third_s(), self._soon_s):
             return []
+        self._soon_s = math.inf
         self._extended_s = now_s
-        return list(self.running.values())
+        return self.jobs()
 
-    def extended(self, jobs: list[J], words: list[str]) -> None:
-        """What the server said of the leases. A job whose lease has ended is told so, and so is one that
-        was cancelled."""
-        for job, word in zip(jobs, words):
-            if word != "ok" and job.pair in self.running:
-                self.leave(job)
-                self._stop(job, "cancelled" if word == "cancelled" else "lost")
+    def extended(self, jobs: list[J], answers: list[Any], sent_s: float, now_s: float) -> None:
+        """What the server answered to `extend_commands` of these jobs, which were sent then: the words of each command,
+        or its error. A job whose lease has ended is told so, and so is one that was cancelled."""
+        for first, answer in zip(range(0, len(jobs), _PAIRS_MAX), answers):
+            if not isinstance(answer, list):
+                continue
+            for job, word in zip(jobs[first : first + _PAIRS_MAX], answer):
+                running = self._running.get(job.pair)
+                if running is None:
+                    continue
+                if word == "ok":
+                    running.lease_ends_s = sent_s + job.ttr.total_seconds()
+                elif word is None:
+                    self._soon_s = now_s + _UNANSWERED_S
+                else:
+                    self.leave(job)
+                    self._stop(job, "cancelled" if word == "cancelled" else "lost")
+
+    # ---- what the watcher does ----
+
+    def next_end_s(self) -> float:
+        """When the first of the jobs has to stop."""
+        return min((running.ends_s for running in self._running.values()), default=math.inf)
+
+    def stop_late(self, now_s: float) -> None:
+        """Tells the jobs to stop whose time is over, or whose lease has ended although nobody could be asked."""
+        for running in list(self._running.values()):
+            if running.ends_s <= now_s:
+                self.leave(running.job)
+                self._stop(running.job, "limit" if running.limit_s <= now_s else "lost")
 
 
-def extend_commands(jobs: list[J]) -> list[Command[list[str]]]:
+def extend_commands(jobs: list[J]) -> list[Command[list[str | None]]]:
     """One command for all leases, if they are not above a thousand."""
     pairs = [job.pair for job in jobs]
-    return [_commands.extend(pairs[i : i + _PAIRS_MAX]) for i in range(0, len(pairs), _PAIRS_MAX)]
-
-
-def extension_words(answers: list[Any]) -> list[str] | None:
-    """What `extend_commands` was answered, a word for each lease. None if the server refused one of the commands."""
-    words: list[str] = []
-    for answer in answers:
-        if not isinstance(answer, list):
-            return None
-        words += answer
-    return words
+    return [_commands.extend_once(pairs[i : i + _PAIRS_MAX]) for i in range(0, len(pairs), _PAIRS_MAX)]

@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import os
 import queue
 import signal
@@ -25,7 +26,7 @@ from typing import Any, TypeVar, Union
 
 from . import _commands, _texts, tracing
 from ._commands import Command
-from ._hand import Hand, described, extend_commands, extension_words, log
+from ._hand import Hand, Running, described, extend_commands, log
 from ._texts import Duration, Name
 from .client import Client
 from .errors import (
@@ -33,6 +34,7 @@ from .errors import (
     BatchError,
     CommandError,
     ElapseError,
+    LeaseEndedError,
     NotPermittedError,
     WrongPasswordError,
 )
@@ -124,7 +126,11 @@ class Worker(Handlers):
         self.concurrency = concurrency
         self.grace_s = _texts.seconds(grace)
         self._stopping = threading.Event()
-        self._lock = threading.Condition()
+        #: Until then the watcher sleeps.
+        self._watched_until_s = math.inf
+        lock = threading.RLock()
+        self._lock = threading.Condition(lock)
+        self._sooner = threading.Condition(lock)
         self._hurrying, self._keeping = False, True
         self._begin()
 
@@ -134,6 +140,7 @@ class Worker(Handlers):
         self._hand: Hand[Job] = Hand(lambda job, reason: job.stop(reason))
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._free = self.concurrency
+        self._watched_until_s = math.inf
 
     def _check_handler(self, function: Callable[..., Any]) -> None:
         if not callable(function):
@@ -162,13 +169,14 @@ class Worker(Handlers):
             threading.Thread(target=self._work, name=f"elapse-{i}", daemon=True) for i in range(self.concurrency)
         ]
         keeper = threading.Thread(target=self._keep, name="elapse-keeper", daemon=True)
-        for thread in (*threads, keeper):
+        watcher = threading.Thread(target=self._watch, name="elapse-watcher", daemon=True)
+        for thread in (*threads, keeper, watcher):
             thread.start()
         restore = self._take_signals()
         try:
             self._fetch(until_idle)
         finally:
-            all_ended = self._finish(threads, keeper)
+            all_ended = self._finish(threads, keeper, watcher)
             restore()
             self._stopping.clear()  # and not before a run, so that a stop which comes before it is not forgotten
         return all_ended
@@ -189,7 +197,7 @@ class Worker(Handlers):
 
         return restore
 
-    def _finish(self, threads: list[threading.Thread], keeper: threading.Thread) -> bool:
+    def _finish(self, threads: list[threading.Thread], keeper: threading.Thread, watcher: threading.Thread) -> bool:
         """Lets what runs end, up to the grace."""
         for _ in threads:
             self._jobs.put(None)
@@ -200,11 +208,13 @@ class Worker(Handlers):
                 thread.join(min(0.1, max(0.0, end_s - time.monotonic())))
         late = [thread for thread in threads if thread.is_alive()]
         with self._lock:
-            for job in list(self._hand.running.values()):
+            for job in self._hand.jobs():
                 job.stop("stopping")
                 self._hand.fail(job, "the worker ended before the handler did")
             self._keeping = False
             self._lock.notify_all()
+            self._sooner.notify_all()
+        watcher.join()
         keeper.join(self.client.deadline_s + 1)
         if late:
             log.warning("%d handlers have not ended in time; their jobs go to other workers", len(late))
@@ -252,7 +262,7 @@ class Worker(Handlers):
                     self._hand.give_back(job)
                     continue
                 self._free -= 1
-                self._hand.begin(job, time.monotonic(), self._handlers[job.tube][1])
+                self._watch_for(self._hand.begin(job, time.monotonic(), self._handlers[job.tube][1]))
                 self._jobs.put(job)
             self._lock.notify_all()
 
@@ -263,7 +273,7 @@ class Worker(Handlers):
             try:
                 if self._stopping.is_set():
                     with self._lock:
-                        if job.pair in self._hand.running:
+                        if self._hand.has(job):
                             self._hand.give_back(job)
                 else:
                     self._run_one(job)
@@ -307,15 +317,40 @@ class Worker(Handlers):
         if job.finished:
             raise RuntimeError("done was called before")
         with self._lock:
-            if not self._hand.leave(job):
+            left = self._hand.leave(job)
+            if left is None:
                 job.check()
         try:
             results = self.client.transaction(*commands, leased=[job])
-        except ElapseError:
-            job.finished = False
+        except LeaseEndedError:
+            job.stop("lost")
+            raise
+        except BaseException:
+            # The handler may go on: its lease is kept, and it is told when it has to stop.
+            with self._lock:
+                if left is not None:
+                    self._hand.resume(left)
+                    self._watch_for(left)
+                    self._lock.notify_all()
             raise
         job.finished = True
         return results
+
+    # ---- telling handlers to stop ----
+
+    def _watch(self) -> None:
+        """Tells handlers to stop whose time is over, also while the keeper waits for a server."""
+        with self._lock:
+            while self._keeping:
+                now_s = time.monotonic()
+                self._hand.stop_late(now_s)
+                self._watched_until_s = self._hand.next_end_s()
+                self._sooner.wait(min(60.0, max(0.0, self._watched_until_s - now_s)))
+
+    def _watch_for(self, running: Running[Job]) -> None:
+        """Wakes the watcher if it would sleep too long for this job."""
+        if running.ends_s < self._watched_until_s:
+            self._sooner.notify_all()
 
     # ---- keeping leases, and saying what has ended ----
 
@@ -338,7 +373,8 @@ class Worker(Handlers):
             client.close()
 
     def _tell(self, client: Client, said: list[Command[Any]], extending: list[Job]) -> None:
-        extensions = extend_commands(extending)
+        extensions: list[Command[Any]] = [*extend_commands(extending)]
+        sent_s = time.monotonic()
         try:
             results = client.run_many([*extensions, *said])
         except BatchError as error:
@@ -350,8 +386,5 @@ class Worker(Handlers):
         except Exception:
             log.exception("the keeper of the leases failed")
             return
-        words = extension_words(results[: len(extensions)])
-        if words is None:
-            return
         with self._lock:
-            self._hand.extended(extending, words)
+            self._hand.extended(extending, results[: len(extensions)], sent_s, time.monotonic())

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import math
 import signal
 import time
 from collections.abc import Callable
@@ -12,10 +13,10 @@ from typing import Any, Union
 
 from . import _commands, _texts, tracing
 from ._commands import Command
-from ._hand import Hand, described, extend_commands, extension_words, log
+from ._hand import Hand, Running, described, extend_commands, log
 from ._texts import Duration
 from .aio import AsyncClient
-from .errors import BatchError, ElapseError
+from .errors import BatchError, ElapseError, LeaseEndedError
 from .jobs import AsyncJob, JobCancelled, read_job
 from ._thread_worker import _PAUSE_MAX_S, _RESERVE_WAIT, REFUSALS, Handlers, check_concurrency, holder
 
@@ -33,6 +34,8 @@ class AsyncWorker(Handlers):
         self.grace_s = _texts.seconds(grace)
         self._stopping = False
         self._keeping = True
+        #: Until then the watcher sleeps.
+        self._watched_until_s = math.inf
         self._begin()
 
     def _begin(self) -> None:
@@ -43,6 +46,8 @@ class AsyncWorker(Handlers):
         self._changed = asyncio.Event()
         self._freed = asyncio.Event()
         self._hurrying = asyncio.Event()
+        self._sooner = asyncio.Event()
+        self._watched_until_s = math.inf
 
     def _check_handler(self, function: Callable[..., Any]) -> None:
         if not inspect.iscoroutinefunction(function):
@@ -64,10 +69,12 @@ class AsyncWorker(Handlers):
         loop = asyncio.get_running_loop()
         signals = self._take_signals(loop)
         keeper = asyncio.create_task(self._keep())
+        watcher = asyncio.create_task(self._watch())
         try:
             await self._fetch(until_idle)
         finally:
             all_ended = await self._finish(keeper)
+            watcher.cancel()
             for number in signals:
                 loop.remove_signal_handler(number)
             self._stopping = False  # and not before a run, so that a stop which comes before it is not forgotten
@@ -108,11 +115,11 @@ class AsyncWorker(Handlers):
         late: set[asyncio.Task[None]] = set()
         if tasks:
             late = await self._end_of(tasks)
-        for job in list(self._hand.running.values()):
+        for job in self._hand.jobs():
             self._stop_job(job, "stopping")
         if late:
             _, stuck = await asyncio.wait(late, timeout=1)
-            for job in list(self._hand.running.values()):
+            for job in self._hand.jobs():
                 self._hand.fail(job, "the worker ended before the handler did")
             log.warning(
                 "%d handlers have not ended in time; %d do not even end when they are cancelled", len(late), len(stuck)
@@ -163,13 +170,13 @@ class AsyncWorker(Handlers):
         if self._stopping:
             self._hand.give_back(job)
             return
-        self._hand.begin(job, time.monotonic(), self._handlers[job.tube][1])
+        self._watch_for(self._hand.begin(job, time.monotonic(), self._handlers[job.tube][1]))
         task = asyncio.create_task(self._run_one(job))
         self._tasks[job.pair] = task
 
         def ended(_: asyncio.Task[None]) -> None:
             # A task that was cancelled before it began has said nothing of its job.
-            if self._hand.running.get(job.pair) is job:
+            if self._hand.has(job):
                 self._hand.end(job, JobCancelled(job.stop_reason), time.monotonic())
             self._tasks.pop(job.pair, None)
             self._freed.set()
@@ -206,10 +213,38 @@ class AsyncWorker(Handlers):
     async def _done(self, job: AsyncJob, commands: tuple[Command[Any], ...]) -> list[Any]:
         if job.finished:
             raise RuntimeError("done was called before")
-        self._hand.leave(job)
-        results = await self.client.transaction(*commands, leased=[job])
+        left = self._hand.leave(job)
+        try:
+            results = await self.client.transaction(*commands, leased=[job])
+        except LeaseEndedError:
+            job.stop_reason = job.stop_reason or "lost"
+            raise
+        except BaseException:
+            # The handler may go on: its lease is kept, and it is told when it has to stop.
+            if left is not None:
+                self._hand.resume(left)
+                self._watch_for(left)
+                self._changed.set()
+            raise
         job.finished = True
         return results
+
+    async def _watch(self) -> None:
+        """Tells handlers to stop whose time is over, also while the keeper waits for a server."""
+        while True:
+            now_s = time.monotonic()
+            self._hand.stop_late(now_s)
+            self._watched_until_s = self._hand.next_end_s()
+            self._sooner.clear()
+            try:
+                await asyncio.wait_for(self._sooner.wait(), min(60.0, max(0.0, self._watched_until_s - now_s)))
+            except asyncio.TimeoutError:
+                pass
+
+    def _watch_for(self, running: Running[AsyncJob]) -> None:
+        """Wakes the watcher if it would sleep too long for this job."""
+        if running.ends_s < self._watched_until_s:
+            self._sooner.set()
 
     async def _keep(self) -> None:
         client = self.client.like()
@@ -232,7 +267,8 @@ class AsyncWorker(Handlers):
             await client.close()
 
     async def _tell(self, client: AsyncClient, said: list[Command[Any]], extending: list[AsyncJob]) -> None:
-        extensions = extend_commands(extending)
+        extensions: list[Command[Any]] = [*extend_commands(extending)]
+        sent_s = time.monotonic()
         try:
             results = await client.run_many([*extensions, *said])
         except BatchError as error:
@@ -244,7 +280,4 @@ class AsyncWorker(Handlers):
         except Exception:
             log.exception("the keeper of the leases failed")
             return
-        words = extension_words(results[: len(extensions)])
-        if words is None:
-            return
-        self._hand.extended(extending, words)
+        self._hand.extended(extending, results[: len(extensions)], sent_s, time.monotonic())
