@@ -113,6 +113,32 @@ class Batches(Case):
                 support.call(kind, fake.url, "put_many", puts[:3], of_client=SOON)
 
 
+class Draining(Case):
+    """A server that is about to end takes no new jobs."""
+
+    def draining(self):
+        return self.fake(lambda words: b"+OK\r\n" if words == [b"MULTI"] else b"-DRAINING it is about to end\r\n")
+
+    def test_the_next_address_gets_the_put(self):
+        for kind in KINDS:
+            for name, put in (
+                ("put", ("drained", "x")),
+                ("put_many", ([elapse.put("drained", "x")],)),
+                ("transaction", (elapse.put("drained", "x"),)),
+            ):
+                fake = self.draining()
+                with self.subTest(kind=kind, name=name):
+                    support.call(kind, [fake.url, self.server.url], name, *put)
+                    self.assertNotEqual(fake.said, [])
+        self.assertEqual(self.client.stats("drained")["ready"], 6)
+
+    def test_it_is_told_when_no_server_takes_the_put(self):
+        for kind in KINDS:
+            fake = self.draining()
+            with self.subTest(kind=kind), self.assertRaises(elapse.DrainingError):
+                support.call(kind, fake.url, "put", "t", "x", of_client=SOON)
+
+
 class Cancels(Case):
     """A cluster answers a cancel of many keys in parts."""
 

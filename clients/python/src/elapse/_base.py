@@ -17,6 +17,7 @@ from ._texts import Codec, Duration, JsonCodec
 from ._tries import Fault, Tries
 from .errors import (
     BatchError,
+    DrainingError,
     ElapseError,
     ReplyError,
     TryAgainReply,
@@ -127,6 +128,8 @@ def read(command: Command[Any], reply: Any, tries: Tries) -> Any:
         raise Fault(str(error), sent=False) from error
     except UnknownReply as error:
         raise Fault(str(error), sent=True) from error
+    except DrainingError as error:  # another server may take the job
+        raise Fault(str(error), sent=False, refusal=error) from error
     except ReplyError as error:
         if tries.uncertain:
             raise UncertainError(f"an earlier try may have been done; this one was refused: {error}") from error
@@ -149,7 +152,7 @@ class Places:
         self.results: list[Any] = [None] * len(commands)
         #: The places without a result, in their order.
         self.left = list(range(len(commands)))
-        #: Of the last try, if no server took commands: what the others would meet, too.
+        #: The error of further commands, which would meet the same trouble and wait as long; None: they may be sent.
         self.closed: ElapseError | None = None
 
     def answered(self, replies: Sequence[Any], now_s: float) -> float:
@@ -170,7 +173,7 @@ class Places:
             except ElapseError as error:
                 self.results[place] = error
                 if tries.over:
-                    self.closed = UnreachableError(f"it was not sent, because no server answered before: {error}")
+                    self.closed = UnreachableError(f"it was not sent, because an earlier one was not done by its deadline: {error}")
         self.left = again
         return wait_s
 

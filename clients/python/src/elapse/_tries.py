@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 import random
 
-from .errors import ElapseError, UncertainError, UnreachableError
+from .errors import ElapseError, ReplyError, UncertainError, UnreachableError
 
 _WAIT_MIN_S = 0.02
 _WAIT_MAX_S = 1.0
 
 
 class Fault(Exception):
-    """A try that has failed. `sent`: the server may have got the command."""
+    """A try that has failed. `sent`: the server may have done the command. `refusal`: what it answered instead."""
 
-    def __init__(self, text: str, sent: bool) -> None:
+    def __init__(self, text: str, sent: bool, refusal: ReplyError | None = None) -> None:
         super().__init__(text)
-        self.sent = sent
+        self.sent, self.refusal = sent, refusal
 
 
 class Tries:
@@ -50,11 +50,13 @@ class Tries:
         self._began_s = now_s + wait_s
         return wait_s
 
-    def given_up(self, fault: Exception) -> ElapseError:
+    def given_up(self, fault: Fault) -> ElapseError:
         """The error of the last try."""
         if self.uncertain:
             return UncertainError(
                 "the command may have been done, or not; it was sent until the deadline, or for as long as its token "
                 f"lives: {fault}"
             )
+        if fault.refusal is not None:
+            return fault.refusal
         return UnreachableError(f"no server was reached until the deadline: {fault}")

@@ -236,13 +236,14 @@ class AsyncClient:
 
     async def transaction(self, *commands: Command[Any], leased: Sequence[AsyncJob] = ()) -> List[Any]:
         """Does all of these commands, made by `elapse.put`, `elapse.cancel`, `elapse.arrive` and so on, or none of
-        them; returns their results. A command that is answered by an error, such as a put with `if_key="fail"` whose key is
-        taken, stops no other: the error, here a BusyKeyError, stands in the place of its result, and is not raised.
+        them; returns their results. A command that is answered by an error, such as a put with `if_key="fail"` whose
+        key is taken, stops no other: the error, here a BusyKeyError, stands in the place of its result, and is not
+        raised.
 
         With `leased`, nothing is done and LeaseEndedError is raised if the lease of one of these jobs has ended;
         otherwise these jobs are done, too, and those that are pieces of a gather arrive. Without it, a transaction
-        that has both puts or arrivals and other commands is not sent again, because a second cancel could remove what the
-        first put: it raises UncertainError if the connection was lost before the answer came."""
+        that has both puts or arrivals and other commands is not sent again, because a second cancel could remove
+        what the first put: it raises UncertainError if the connection was lost before the answer came."""
         arrivals = [_commands.arrive(*job.gatherer, 1, None) for job in leased if job.gatherer is not None]
         results = await self._transact([*_commands.commands(commands), *arrivals], [job.pair for job in leased])
         return results[: len(commands)]
@@ -330,7 +331,7 @@ class AsyncClient:
                 replies = await self._send(sent)
                 for refused in replies[1:-1]:
                     if isinstance(refused, Exception):
-                        raise _commands.error_of(refused)
+                        _base.read(command, refused, tries)  # raises what it says
                 return _base.read(command, replies[-1], tries)[len(acks) :]  # type: ignore[no-any-return]
             except Fault as fault:
                 await self._pause(tries, fault)

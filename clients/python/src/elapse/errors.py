@@ -84,7 +84,8 @@ class OutOfMemoryError(ReplyError):
 
 
 class DrainingError(ReplyError):
-    """The server takes no new jobs, because it is about to end."""
+    """The server takes no new jobs, because it is about to end. The client tries the next address, and again until its
+    deadline, before it raises this."""
 
     code = "DRAINING"
 
