@@ -1,6 +1,7 @@
 """What goes wrong between a client and a server: answers that are lost, parts that are refused. Both clients alike."""
 
 import asyncio
+import functools
 import unittest
 
 import support
@@ -186,6 +187,63 @@ class Cancels(Case):
             fake = self.owner({b"a", b"b"})
             with self.subTest(kind=kind), self.assertRaises(elapse.UncertainError):
                 support.call(kind, fake.url, "run", elapse.cancel("t", "a", "b"))
+
+
+class Reversed:
+    """A codec that is not JSON, and knows values that JSON does not."""
+
+    def encode(self, value):
+        return repr(value)[::-1].encode()
+
+    def decode(self, body):
+        return eval(body.decode()[::-1])
+
+
+class Codecs(Case):
+    """What is made before it is sent is written by the codec of the client that sends it."""
+
+    def test_puts_that_are_made_before_use_the_codec_of_the_client(self):
+        for kind in KINDS:
+            call = functools.partial(support.call, kind, self.server.url, of_client={"codec": Reversed()})
+            for value in ({1, 2}, {"a": 1}, None):
+                put = elapse.put("codec", value)
+                call("put_many", [put])
+                call("run", put)
+                call("transaction", put)
+                self.client.put("step", "x")
+                call("transaction", put, leased=self.client.reserve("step"))
+                whole = [
+                    call("gather", "whole", value, [put], timeout="1h")[0],
+                    call("transaction", *elapse.gather("whole", value, [put], timeout="1h"))[0],
+                ]
+                bodies = [self.client.lookup_id(one.id).body for one in whole]
+                self.assertEqual(bodies, [repr(value)[::-1].encode()] * 2)
+                own = elapse.put("codec", value, codec=Reversed())
+                self.client.put_many([own])
+                jobs = self.client.reserve("codec", count=20)
+                self.assertEqual([job.body for job in jobs], [repr(value)[::-1].encode()] * 7)
+                self.client.put_many([elapse.put("codec", text) for text in (b"\xff", "text")])
+                self.assertEqual([job.body for job in self.client.reserve("codec", count=2)], [b"\xff", b"text"])
+
+    def test_a_body_may_be_changed_behind_its_put(self):
+        body, puts = {}, []
+        for i in range(3):
+            body["i"] = i
+            puts.append(elapse.put("changed", body))
+        self.client.put_many(puts)
+        self.assertEqual([job.json()["i"] for job in self.client.reserve("changed", count=3)], [0, 1, 2])
+
+    def test_a_body_that_cannot_be_written_is_found_before_anything_is_sent(self):
+        for kind in KINDS:
+            puts = [*(elapse.put("unwritten", i) for i in range(150)), elapse.put("unwritten", object())]
+            for name, arguments, options in (
+                ("put_many", [puts], {}),
+                ("transaction", puts, {}),
+                ("gather", ["unwritten", "x", puts], {"timeout": "1h"}),
+            ):
+                with self.subTest(kind=kind, name=name), self.assertRaisesRegex(TypeError, "not JSON serializable"):
+                    support.call(kind, self.server.url, name, *arguments, **options)
+        self.assertEqual(self.client.stats("unwritten"), {})
 
 
 class Transactions(Case):

@@ -94,9 +94,13 @@ class Options:
             arguments["client_name"] = self.name
         return arguments
 
-    def token(self, command: Command[Any]) -> Command[Any]:
-        """A put with a token of ours, if it needs one."""
-        return _commands.with_token(command, self.deadline_s + TOKEN_MARGIN_S)
+    def written(self, command: Command[Any]) -> Command[Any]:
+        """A put with its body written by the codec of the client."""
+        return _commands.with_body(command, self.codec)
+
+    def ready(self, command: Command[Any]) -> Command[Any]:
+        """A command as it is sent: with its body written, and with a token of ours if it needs one."""
+        return _commands.with_token(self.written(command), self.deadline_s + TOKEN_MARGIN_S)
 
 
 def connection_arguments(pool_class: Any) -> tuple[str, ...]:
@@ -173,7 +177,9 @@ class Places:
             except ElapseError as error:
                 self.results[place] = error
                 if tries.over:
-                    self.closed = UnreachableError(f"it was not sent, because an earlier one was not done by its deadline: {error}")
+                    self.closed = UnreachableError(
+                        f"it was not sent, because an earlier one was not done by its deadline: {error}"
+                    )
         self.left = again
         return wait_s
 

@@ -122,6 +122,9 @@ class Command(Generic[T]):
     token: tuple[bytes, ...] = ()
     #: Of a put with a token of the caller's: for how many seconds after a try another one does no harm.
     life_s: float = math.inf
+    #: Of a put whose body is for the codec of the client: this body, alone. The arguments have it in JSON, or no
+    #: bytes in its place if JSON cannot say it.
+    body: tuple[Any, ...] = dataclasses.field(default=(), compare=False, repr=False)
 
     @property
     def sent(self) -> tuple[bytes, ...]:
@@ -260,7 +263,8 @@ def put(tube: Name, body: Any, options: PutOptions, headers: Mapping[str, str] |
     wrong = set(options) - set(PutOptions.__annotations__)
     if wrong:
         raise TypeError(f"put has no option {sorted(wrong)[0]!r}")
-    arguments: list[bytes] = [b"PUT", _texts.name(tube, "tube"), _texts.body(body, options.get("codec") or JSON)]
+    written, left = _body(body, options.get("codec"))
+    arguments: list[bytes] = [b"PUT", _texts.name(tube, "tube"), written]
     arguments += _when(options.get("in_"), options.get("at"))
     for word, value in (
         (b"EVERY", options.get("every")),
@@ -299,7 +303,26 @@ def put(tube: Name, body: Any, options: PutOptions, headers: Mapping[str, str] |
     merged: dict[str, str] = dict(headers or {})
     merged.update(options.get("headers") or {})
     arguments += _headers(merged)
-    return Command(tuple(arguments), _put_result, again=token is not None, life_s=_life_s(token_for))
+    return Command(tuple(arguments), _put_result, again=token is not None, life_s=_life_s(token_for), body=left)
+
+
+def _body(body: Any, codec: Codec | None) -> tuple[bytes, tuple[Any, ...]]:
+    """The bytes of a body, and what of it is left for the codec of the client that will send it. It is written in JSON
+    here already, so that most programs may change the body behind the put."""
+    if codec is not None or isinstance(body, (bytes, bytearray, memoryview, str)):
+        return _texts.body(body, codec or JSON), ()
+    try:
+        return JSON.encode(body), (body,)
+    except Exception:  # the codec of the client may know how; if it does not, it raises this where the put is sent
+        return b"", (body,)
+
+
+def with_body(command: Command[Any], codec: Codec) -> Command[Any]:
+    """The put with its body as the codec of the client writes it."""
+    if not command.body or (type(codec) is JsonCodec and command.arguments[2]):
+        return command
+    written = codec.encode(command.body[0])
+    return dataclasses.replace(command, arguments=(*command.arguments[:2], written, *command.arguments[3:]), body=())
 
 
 def new_token() -> bytes:

@@ -154,7 +154,9 @@ class Client:
         all, the waiting job's first; if this program dies meanwhile, some may never be put. The timeout is for both,
         too. `client.transaction(*elapse.gather(...))`, which takes no key, does all or nothing."""
         options.setdefault("codec", self._options.codec)
-        first, *others = _commands.gather(tube, body, pieces, timeout, options, tracing.headers())
+        gathered = _commands.gather(tube, body, pieces, timeout, options, tracing.headers())
+        # A body that cannot be written is found before anything is sent.
+        first, *others = [self._options.written(one) for one in gathered]
         waits = self.run(first)
         try:
             return [waits, *self.run_many(others)]
@@ -275,7 +277,7 @@ class Client:
 
     def run(self, command: Command[T]) -> T:
         """Sends one command until it is answered."""
-        sent: Command[T] = self._options.token(command)
+        sent: Command[T] = self._options.ready(command)
         tries = Tries(time.monotonic(), self._options.deadline_s, sent.again, sent.life_s)
         while True:
             try:
@@ -286,7 +288,7 @@ class Client:
     def run_many(self, commands: List[Command[T]]) -> List[T]:
         """Sends many commands, a hundred at a time in one journey, until each is answered. Raises BatchError, which has
         the results of all, if some have failed."""
-        ready = [self._options.token(one) for one in commands]
+        ready = [self._options.ready(one) for one in commands]
         results: List[Any] = []
         while len(results) < len(ready):
             places = self._run_together(ready[len(results) : len(results) + 100])
@@ -316,7 +318,7 @@ class Client:
 
     def _transact(self, commands: Sequence[Command[Any]], leases: List[tuple[int, bytes]]) -> List[Any]:
         # The guard makes tokens needless: what was done once has ended the lease.
-        parts = [one if leases else self._options.token(one) for one in commands]
+        parts = [self._options.written(one) if leases else self._options.ready(one) for one in commands]
         acks = [_commands.ack(leases)] if leases else []
         sent, command = _commands.transaction([*acks, *parts], leases)
         tries = Tries(time.monotonic(), self._options.deadline_s, command.again, command.life_s)

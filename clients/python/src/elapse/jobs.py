@@ -42,7 +42,9 @@ class JobCancelled(Exception):
 
 def put(tube: Name, body: Any, **options: Any) -> Command[PutResult]:
     """A put that is not sent: for `job.done(...)`, `client.transaction(...)` and `client.put_many(...)`.
-    It takes the options of `Client.put`, and carries the trace on that is active where it is made."""
+    It takes the options of `Client.put`, and carries the trace on that is active where it is made. A body that is
+    neither bytes nor a text is written by the codec of the client that sends it, unless `codec` is given; if that
+    is not JSON, it is written when it is sent, so do not change it before."""
     checked: PutOptions = options  # type: ignore[assignment]
     return _put(tube, body, checked, tracing.headers())
 
