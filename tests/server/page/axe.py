@@ -52,11 +52,11 @@ def states(window, running, client):
     yield "all tubes, dark"
     window.size(chromium.PHONE)
     yield "all tubes, dark, on a phone"
-    go("#/tubes/mails?state=buried", "#list-text", "5 jobs shown")
+    go("#/tubes/mails?state=buried", "#list-text", "These are all 5 buried jobs.")
     yield "a tube, dark, on a phone"
     window.size(chromium.DESK)
     window.theme("light", "reduce")
-    go("#/tubes/mails", "#list-text", "20 jobs shown")
+    go("#/tubes/mails", "#list-text", "These are all 20 jobs.")
     window.find("#list-rows input").click()
     yield "a tube, with a job that is marked"
     go("#/jobs/1", "#job-found", "no route to host")

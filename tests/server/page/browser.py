@@ -38,6 +38,7 @@ class Browser:
 
     def size(self, size):
         self.command("Emulation.setDeviceMetricsOverride", width=size[0], height=size[1], deviceScaleFactor=1, mobile=size == PHONE)
+        self.command("Emulation.setTouchEmulationEnabled", enabled=size == PHONE)  # (pointer: coarse)
 
     def theme(self, theme, motion="no-preference"):
         self.command("Emulation.setEmulatedMedia", features=[

@@ -116,6 +116,20 @@ return [...document.querySelectorAll("a, button, input, select, textarea, summar
 """
 
 
+# Returns where the text of an element begins.
+LEFT_OF_TEXT = """
+const range = document.createRange();
+range.selectNodeContents(document.querySelector(arguments[0]));
+return range.getBoundingClientRect().left;
+"""
+
+# Returns what is small for a thumb: lower or narrower than 36 px, with the label around a box.
+TOO_SMALL = """
+return [...document.querySelectorAll("main a, main button, main input, summary")].filter((one) => one.checkVisibility({ visibilityProperty: true }) && !one.closest("thead"))
+    .filter((one) => { const { width, height } = (one.closest("label") ?? one).getBoundingClientRect(); return width < 36 || height < 36; })
+    .map((one) => one.outerHTML.slice(0, 100));
+"""
+
 # Opens the list of jobs of the first tube. Returns whether there is one.
 PRESS_LIST = """
 const button = document.querySelector('#tube-rows button[aria-label^="Jobs"]');
@@ -293,6 +307,22 @@ class Shown(PageTest):
                 self.window.wait_for_text("#verdict-title", "All is well")
                 self.assertTrue(self.window.driver.title.startswith("✓"))
 
+    def test_a_thumb_finds_what_it_presses(self):
+        shown = self.stand_in("trouble")
+        shown.list_page = lambda cursor: ([{"id": number, "state": "buried", "due_ms": 0} for number in (1, 2)], None)
+        self.window.open(shown.address)
+        self.window.wait_for_text("#hint", "Point at a bar, or use the arrow keys.")
+        self.window.size(chromium.PHONE)
+        self.window.wait_for_text("#hint", "Tap a bar.")
+        self.assertEqual(self.window.run(TOO_SMALL), [])
+        self.window.run("location.hash = '#/tubes/mails'")
+        self.window.wait_for_text("#list-text", "These are all 2 jobs.")
+        self.assertEqual(self.window.run(TOO_SMALL), [])
+        self.assertEqual(self.window.run(TOO_WIDE), [])
+        self.window.run("document.querySelector('#list-rows').scrollIntoView({block: 'center'})")
+        self.window.run("document.elementFromPoint(...(({ left, top }) => [left - 8, top - 8])(document.querySelector('#list-rows input').getBoundingClientRect())).click()")
+        self.assertEqual(self.window.run("return [...document.querySelectorAll('#list-rows input')].map((one) => one.checked)"), [True, False])
+
     def test_numbers_have_separators_and_many_tubes_are_folded(self):
         self.window.open(self.stand_in("millions").address)
         self.assertIn("6,203,117", self.window.text("#tubes"))
@@ -336,6 +366,8 @@ class Shown(PageTest):
             self.assertEqual(self.window.run("return document.querySelectorAll('#day-charts path[d]').length"), 5)
         self.click("#day-details summary")
         self.assertIn(self.window.run("return document.querySelectorAll('#day-rows tr').length"), (24, 25))
+        self.window.size(chromium.PHONE)
+        self.window.wait(lambda: self.window.run("const box = document.querySelector('#day-details .scroll'); return box.scrollWidth <= box.clientWidth"), "a table that fits")
         # Half an hour in which nothing was handed out is a gap in the line of lateness.
         self.assertEqual(self.window.run("return document.querySelector('#day-charts > :nth-child(3) path').getAttribute('d').split('M').length"), 3)
 
@@ -524,7 +556,7 @@ class Live(PageTest):
         client.ask("HELLO", "3")
         self.assertGreater(client.ask("STATS", b"\xfe")["pause_left"], 500_000)
         self.window.run("location.hash = '#/tubes/%fe'")
-        self.window.wait_for_text("#list-text", "1 job shown")
+        self.window.wait_for_text("#list-text", "This is the only job.")
         self.assertIn("base64: /g==", self.window.text("#list-title"))
         self.window.run("location.hash = '#/'")
         self.assertEqual(self.window.run("return document.getElementById('tube-names').children.length"), 1)
@@ -547,7 +579,7 @@ class Live(PageTest):
         self.assertLess(self.window.run("return document.querySelector('#tube-rows tr').getBoundingClientRect().top"), 700)
         self.assertEqual(self.window.run("return [...document.querySelectorAll('#findings a')].map((one) => one.textContent).sort()"), ["tube-000", "tube-100", "tube-200"])
         self.window.find("#findings a").click()
-        self.window.wait_for_text("#list-text", "1 job shown, these are all")
+        self.window.wait_for_text("#list-text", "This is the only buried job.")
 
     def test_puts_a_job_by_keyboard_alone(self):
         from selenium.webdriver.common.keys import Keys
@@ -617,6 +649,11 @@ class Live(PageTest):
         self.fill("#find-text", "999")
         self.click("#find button")
         self.window.wait_for_text("#found-text", "no such job")
+        # An address of a job that has ended: the text has room at its left, and no empty card stands below it.
+        self.go("jobs/999")
+        self.window.wait_for_text("#find-problem", "There is no such job.")
+        self.assertFalse(self.window.find("#job").is_displayed())
+        self.assertEqual(self.window.run(LEFT_OF_TEXT, "#find-problem"), self.window.run(LEFT_OF_TEXT, "h1"))
         self.fill("#find-text", "a/b")
         self.click("#find button")
         self.window.wait_for_text("#list-title", "a/b&c ü")
@@ -686,7 +723,7 @@ class Live(PageTest):
         number, _ = client.ask("PUT", "mails", "hello", "IN", "1h")
         self.window.open(running.address)
         self.go("tubes/mails?state=delayed")
-        self.window.wait_for_text("#list-text", "1 job shown, these are all, the one that is due first")
+        self.window.wait_for_text("#list-text", "This is the only delayed job.")
         self.click("#list-rows a")
         self.window.wait_for_text("#job-found", f"Job {number}")
         self.assertFalse(self.window.find("#tubes").is_displayed())
@@ -703,14 +740,14 @@ class Live(PageTest):
         for number, wait in enumerate(("3h", "1h", "2h"), 1):
             client.ask("PUT", "mails", "x" * 100, "KEY", f"key-{number}", "TAG", "spring", "GROUP", "ann", "IN", wait)
         self.window.open(f"{running.address}#/tubes/mails?state=delayed")
-        self.window.wait_for_text("#list-text", "3 jobs shown")
+        self.window.wait_for_text("#list-text", "These are all 3 delayed jobs. The job due first comes first.")
         self.assertEqual(self.window.run("return [...document.querySelectorAll('#list-rows .id')].map((one) => one.textContent)"), ["2", "3", "1"])
         for text in ("key-2", "spring", "ann", "x" * 80 + "…"):
             self.assertIn(text, self.window.text("#list-rows tr:first-child"))
         self.go("tubes/mails?tag=spring")
-        self.window.wait_for_text("#list-text", "3 jobs shown, these are all.")
+        self.window.wait_for_text("#list-text", "These are all 3 jobs with this tag.")
         self.go("tubes/mails?tag=summer")
-        self.window.wait_for_text("#list-text", "0 jobs shown")
+        self.window.wait_for_text("#list-text", "There is no job with this tag.")
 
     def test_marked_jobs_and_all_of_a_state(self):
         running, client = self.start()
@@ -719,19 +756,19 @@ class Live(PageTest):
         for number, lease, *_ in client.ask("RESERVE", "mails", "COUNT", "5"):
             client.ask("BURY", number, lease)
         self.window.open(f"{running.address}#/tubes/mails?state=buried")
-        self.window.wait_for_text("#list-text", "5 jobs shown")
+        self.window.wait_for_text("#list-text", "These are all 5 buried jobs. The job buried last comes first.")
         for number in (1, 2):
             self.click(f"[aria-label='Mark job {number}']")
         self.press("Run 2 marked now")
         self.press("Run them now")
         self.said("2 jobs ready.")
-        self.window.wait_for_text("#list-text", "3 jobs shown")
+        self.window.wait_for_text("#list-text", "These are all 3 buried jobs.")
         self.click("[aria-label='Mark job 3']")
         self.press("Move 1 marked")
         self.fill("#sure-label input", "2h")
         self.press("Move")
         self.said("1 job moved.")
-        self.window.wait_for_text("#list-text", "2 jobs shown")
+        self.window.wait_for_text("#list-text", "These are all 2 buried jobs.")
         self.click("[aria-label='Mark job 4']")
         self.press("Cancel 1 marked")
         self.press("Cancel them")
@@ -747,6 +784,7 @@ class Live(PageTest):
         self.press("Cancel them")
         self.said("1 job of mails cancelled.")
         self.assertEqual(client.ask("STATS", "mails")["buried"], 0)
+        self.window.wait_for_text("#list-text", "There is no buried job.")
 
     def test_names_can_be_told_apart(self):
         running, client = self.start()
@@ -757,7 +795,7 @@ class Live(PageTest):
         rows = "return [...document.querySelectorAll('#tube-rows th span:first-child')].map((one) => one.textContent)"
         self.window.wait(lambda: sorted(self.window.run(rows)) == sorted(names.values()), "each name")
         self.press_of_tube("a\\u{202e}", "Jobs")
-        self.window.wait_for_text("#list-text", "1 job shown")
+        self.window.wait_for_text("#list-text", "This is the only job.")
 
     def test_shows_who_works(self):
         running, client = self.start()
@@ -828,7 +866,7 @@ class Live(PageTest):
         self.window.wait_for_text("#held-rows", "GROUPORDER")
         self.assertIn("when one ends", self.window.text("#held-rows"))
         self.window.find("#held-rows a").click()
-        self.window.wait_for_text("#list-text", "5 jobs shown")
+        self.window.wait_for_text("#list-text", "These are all 5 reserved jobs.")
         # A limit of the whole tube holds no group.
         client.ask("LIMIT", "mails", "CONCURRENCY", "1")
         self.window.wait_for_text("#held-text", "held back by CONCURRENCY")
@@ -840,7 +878,7 @@ class Live(PageTest):
         running, client = self.start()
         client.ask("PUT", "mails", "hello")
         self.window.open(f"{running.address}#/tubes/mails")
-        self.window.wait_for_text("#list-text", "1 job shown")
+        self.window.wait_for_text("#list-text", "This is the only job.")
         client.ask("HELLO", "3")
         for value, shown in (("2", 2), ("", None)):
             self.ask_limit()
@@ -869,7 +907,7 @@ class Live(PageTest):
                "buried": 9, "buried_age": 7 * 86_400_000}
         self.assertEqual(client.ask("LIMIT", "mails"), has)
         self.window.open(f"{running.address}#/tubes/mails")
-        self.window.wait_for_text("#list-text", "1 job shown")
+        self.window.wait_for_text("#list-text", "This is the only job.")
         self.assertEqual(self.ask_limit(), {"concurrency": "", "group_concurrency": "3", "rate": "5", "rate_per": "1m30s", "rate_burst": "4",
                                             "group_rate": "6", "group_rate_per": "1m20s", "group_rate_burst": "5"})
         for name, value, said, change in (
@@ -914,7 +952,7 @@ class Live(PageTest):
         running, client = self.start()
         client.ask("PUT", "mails", "hello")
         self.window.open(f"{running.address}#/tubes/mails")
-        self.window.wait_for_text("#list-text", "1 job shown")
+        self.window.wait_for_text("#list-text", "This is the only job.")
         self.window.run("""const fetched = window.fetch;
             window.fetch = async (path, options) => {
                 if (options.method === "POST") window.sent = JSON.parse(options.body);
@@ -959,7 +997,7 @@ class Live(PageTest):
         self.window.open(running.address)
         self.window.wait_for_text("#findings", "3 jobs buried")
         self.press_of_tube("mails", "Jobs")
-        self.window.wait_for_text("#list-text", "3 jobs shown")
+        self.window.wait_for_text("#list-text", "These are all 3 buried jobs.")
         self.go("")
         self.press_of_tube("mails", "Kick")
         self.fill("#sure-label input", "2")
@@ -1031,7 +1069,7 @@ class Live(PageTest):
         self.assertEqual({"Put a job", "Kick", "Pause", "Who works"} & set(offered()), set())
         self.assertLessEqual({"Jobs", "Find", "What recurs"}, set(offered()))
         self.go("tubes/mails?state=buried")
-        self.window.wait_for_text("#list-text", "1 job shown")
+        self.window.wait_for_text("#list-text", "This is the only buried job.")
         self.assertEqual([one for one in offered() if "Limit" in one or "Kick" in one or "Cancel" in one or one == "list-mark"], [])
         self.assertFalse(self.window.find("#list-rows input").is_displayed())
         self.go(f"jobs/{number}")
@@ -1103,10 +1141,10 @@ class Live(PageTest):
         self.window.wait_for_text("#narrow-problem", "You may not look at tube bills.")
         self.fill("#narrow-tube", "shop-1")
         self.click("#narrow-form button")
-        self.window.wait_for_text("#list-text", "1 job shown")
+        self.window.wait_for_text("#list-text", "This is the only job.")
         self.window.wait_for_text("#tube-text", "1 ready")
         self.go("tubes/orders?state=ready")
-        self.window.wait_for_text("#list-text", "1 job shown")
+        self.window.wait_for_text("#list-text", "This is the only ready job.")
         self.window.wait_for_text("#list-actions", "Cancel all 1 ready")
         # What begins to be held back is shown, though no status comes.
         client.ask("LIMIT", "orders", "CONCURRENCY", "1")
