@@ -98,6 +98,7 @@ static void quantile(struct elapse__json *json, const char *name,
 static void write_times(struct elapse__json *json, const struct elapse__http_status *status)
 {
     elapse__json_open_member(json, "lateness");
+    elapse__json_unsigned_member(json, "count", status->lateness->count);
     quantile(json, "p50_ms", status->lateness, 50);
     quantile(json, "p99_ms", status->lateness, 99);
     quantile(json, "max_ms", status->lateness, 100);

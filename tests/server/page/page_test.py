@@ -307,6 +307,17 @@ class Shown(PageTest):
                 self.window.wait_for_text("#verdict-title", "All is well")
                 self.assertTrue(self.window.driver.title.startswith("✓"))
 
+    def test_of_a_few_jobs_the_latest_is_named(self):
+        for many, said, told in ((4, "The latest job was handed out 895 ms late.", "4 jobs were handed out, the latest within 895 ms of its time."),
+                                 (1, "The latest job was handed out 895 ms late.", "1 job was handed out, the latest within 895 ms of its time."),
+                                 (100, "One job in a hundred was handed out 895 ms late or more.", "99 of 100 jobs were handed out within 895 ms")):
+            status = stand_in.statuses()["ten"]
+            late = {"count": many, "p50_ms": 2, "p99_ms": 895, "max_ms": 895}
+            shown = self.enterContext(stand_in.StandIn(lambda now_ms, late=late, status=status: {**status(now_ms), "lateness": late}))
+            self.window.open(shown.address)
+            self.assertIn(said, self.window.text("#findings").replace("\u00a0", " "))
+            self.assertIn(told, self.window.text("#answer-time").replace("\u00a0", " "))
+
     def test_a_thumb_finds_what_it_presses(self):
         shown = self.stand_in("trouble")
         shown.list_page = lambda cursor: ([{"id": number, "state": "buried", "due_ms": 0} for number in (1, 2)], None)

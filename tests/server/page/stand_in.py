@@ -69,7 +69,7 @@ def empty(now_ms):
         "now_ms": now_ms, "version": "1.2.3", "uptime_ms": 42_000, "draining": False,
         "storage": {"durability": "sync", "segments": 1, "segment_bytes": 4096, "live_bytes": 0,
                     "disk_free_bytes": 53 * 2**30, "damaged": 0, "unread_places": 0},
-        "lateness": {"p50_ms": None, "p99_ms": None, "max_ms": None}, "oldest_overdue_ms": 0,
+        "lateness": {"count": 0, "p50_ms": None, "p99_ms": None, "max_ms": None}, "oldest_overdue_ms": 0,
         "fsync": {"p50_us": None, "p99_us": None, "count_per_s": 0},
         "rates": {"put": 0, "cancelled": 0, "handed_out": 0, "acknowledged": 0, "due": 0},
         "connections": 0, "workers_waiting": 0, "memory_bytes": 6 * 2**20,
@@ -84,7 +84,7 @@ def ten(now_ms, began_ms):
     offsets = [8, 22, 45, 130, 1500, 1500, 7200, 50_000, 400_000, 9_000_000]
     status = empty(now_ms)
     status.update(
-        lateness={"p50_ms": 0.21, "p99_ms": 0.94, "max_ms": 1.3}, fsync={"p50_us": 380, "p99_us": 1900, "count_per_s": 3.5},
+        lateness={"count": 130, "p50_ms": 0.21, "p99_ms": 0.94, "max_ms": 1.3}, fsync={"p50_us": 380, "p99_us": 1900, "count_per_s": 3.5},
         rates={"put": 0.25, "cancelled": 0, "handed_out": 0.2, "acknowledged": 0.2, "due": 0.2},
         connections=3, workers_waiting=1, forecast=forecast([began_ms + 1000 * offset for offset in offsets], now_ms),
         wheel=wheel([(256, 1, 0), (128, 128, .01), (128, 8192, .03), (128, 524_288, .02), (128, 2**26, .01)], now_ms),
@@ -110,7 +110,7 @@ def millions(now_ms):
                                                          "hours": hours, "days": days},
         storage={"durability": "sync", "segments": 311, "segment_bytes": 19_811_229_696, "live_bytes": 11_004_313_600,
                  "disk_free_bytes": 212 * 2**30, "damaged": 0, "unread_places": 0},
-        lateness={"p50_ms": 0.7, "p99_ms": 14.2, "max_ms": 61}, oldest_overdue_ms=340, fsync={"p50_us": 900, "p99_us": 7200, "count_per_s": 410},
+        lateness={"count": 187_200, "p50_ms": 0.7, "p99_ms": 14.2, "max_ms": 61}, oldest_overdue_ms=340, fsync={"p50_us": 900, "p99_us": 7200, "count_per_s": 410},
         rates={"put": 12_480.5, "cancelled": 9311, "handed_out": 3120, "acknowledged": 3118, "due": 3121.5},
         connections=2817, workers_waiting=312, memory_bytes=1_073_741_824, tubes=tubes, tubes_total=4312,
         wheel=wheel([(256, 1, .3), (128, 128, .48), (128, 8192, .48), (128, 524_288, .48), (128, 2**26, .4), (128, 2**31, .05)], now_ms))
@@ -121,7 +121,7 @@ def trouble(now_ms):
     """Everything that the page warns of."""
     status = millions(now_ms)
     status["storage"].update(disk_free_bytes=300 * 2**20, damaged=1, unread_places=2)
-    status.update(draining=True, lateness={"p50_ms": 80, "p99_ms": 4200, "max_ms": 9000}, oldest_overdue_ms=754_000, workers_waiting=0,
+    status.update(draining=True, lateness={"count": 187_200, "p50_ms": 80, "p99_ms": 4200, "max_ms": 9000}, oldest_overdue_ms=754_000, workers_waiting=0,
                   fsync={"p50_us": 90_000, "p99_us": 1_400_000, "count_per_s": 7})
     status["tubes"][1].update(oldest_overdue_ms=754_000, ready=1_911_207, buried=3411)
     status["tubes"][5].update(paused_until_ms=now_ms + 600_000, ready=12)
