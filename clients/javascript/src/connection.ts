@@ -235,6 +235,23 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
+/**
+ * Waits for a promise, or until the signal is aborted: it is undefined then. Nothing of a wait that has ended is left at
+ * the signal; a `Promise.race` with a promise that lasts would leave something there each time.
+ */
+export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    const end = (): void => {
+      resolve(undefined);
+    };
+    if (signal.aborted) end();
+    signal.addEventListener("abort", end, { once: true });
+    promise.then(resolve, reject).finally(() => {
+      signal.removeEventListener("abort", end);
+    });
+  });
+}
+
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1000;
 

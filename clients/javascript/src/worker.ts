@@ -2,7 +2,7 @@
 import { hostname } from "node:os";
 import { CLIENT_OPTIONS, Client, clientOptionsOf } from "./client.js";
 import type { ClientOptions, LeaseOutcome } from "./client.js";
-import { Link, LostError, sleep } from "./connection.js";
+import { Link, LostError, sleep, unlessAborted } from "./connection.js";
 import {
   CancelledError,
   ElapseError,
@@ -222,24 +222,19 @@ export class Worker {
   }
 
   async #takeJobs(): Promise<void> {
-    const stopped = new Promise<undefined>((resolve) => {
-      if (this.#isStopping) resolve(undefined);
-      this.#stopping.signal.addEventListener("abort", () => {
-        resolve(undefined);
-      });
-    });
+    const { signal } = this.#stopping;
     while (!this.#isStopping) {
       // What is done could not be told any more, and each job would come again and again.
       if (this.#client.isClosed) throw new UnavailableError("the client of the worker is closed");
       const free = Math.min(this.#concurrency - this.#running.size, MOST_JOBS);
       if (free === 0) {
-        await Promise.race([stopped, new Promise<void>((resolve) => (this.#freed = resolve))]);
+        await unlessAborted(new Promise<void>((resolve) => (this.#freed = resolve)), signal);
         continue;
       }
       try {
         const connection =
           this.#link.current ??
-          (await Promise.race([stopped, this.#link.connected(performance.now() + this.#patienceMs)]));
+          (await unlessAborted(this.#link.connected(performance.now() + this.#patienceMs), signal));
         if (connection === undefined) return;
         this.#isReached();
         const args: Argument[] = ["RESERVE", ...this.#tubes, "COUNT", String(free), "WAIT", `${WAIT_MS}ms`, "DETAILS"];
@@ -251,7 +246,7 @@ export class Worker {
         if (!this.#isStopping && !(isUnreached && this.#wasUnreached)) this.#report(error);
         this.#wasUnreached ||= isUnreached;
         if (!isUnreached) {
-          await sleep(PAUSE_AFTER_ERROR_MS, this.#stopping.signal);
+          await sleep(PAUSE_AFTER_ERROR_MS, signal);
         }
       }
     }

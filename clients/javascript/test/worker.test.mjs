@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import {
   Bury,
   CancelledError,
@@ -374,6 +376,34 @@ test("done after the lease has ended puts nothing", async (t) => {
   await until(() => seen.outcomes.length === 1);
   assert.ok(error instanceof LeaseLostError);
   assert.equal(await client.stats("two"), undefined);
+});
+
+test("a worker whose places are all taken, again and again, keeps nothing of its waits", async (t) => {
+  setFlagsFromString("--expose-gc");
+  const gc = runInNewContext("gc");
+  const { server, client } = await serve(t);
+  let done = 0;
+  const worker = new Worker("t", () => void done++, { addresses: server.address, signals: [], concurrency: 1 });
+  t.after(() => worker.stop());
+  void worker.run();
+  // With one place the worker waits once for each job until it is free.
+  const heapAfter = async (jobs) => {
+    const all = done + jobs;
+    await Promise.all(Array.from({ length: jobs }, () => client.put("t", "x")));
+    await until(() => done === all);
+    // The runner of the tests forgets a promise a turn after it was collected.
+    for (let i = 0; i < 3; i++) {
+      await sleep(10);
+      gc();
+    }
+    return process.memoryUsage().heapUsed;
+  };
+  // What the runtime keeps once, such as code that it compiles, is not in each of the rounds; what each wait leaves is.
+  const jobs = 500;
+  const heaps = [];
+  for (let round = 0; round < 5; round++) heaps.push(await heapAfter(jobs));
+  const least = Math.min(...heaps.slice(1).map((bytes, i) => bytes - heaps[i]));
+  assert.ok(least < 100 * jobs, `${least} bytes for ${jobs} jobs`);
 });
 
 test("hooks that throw, and a server that comes back, end no worker", async (t) => {
