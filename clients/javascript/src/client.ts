@@ -1,5 +1,5 @@
 /** The client: puts, changes and looks at jobs. */
-import { Link, LostError, sleep } from "./connection.js";
+import { Link, LostError, sleep, timerUntil } from "./connection.js";
 import type { ConnectOptions, Connection } from "./connection.js";
 import {
   DrainingError,
@@ -350,6 +350,11 @@ export class Client {
     return this.#items<LeaseOutcome>(["EXTEND"], pairs(jobs), [], deadline);
   }
 
+  /** @internal Begins leases anew; a part that a partition does not answer has its error at once, and is not sent again. */
+  extendOnce(jobs: readonly Lease[], deadline: number): Promise<(LeaseOutcome | ElapseError)[]> {
+    return this.#items<LeaseOutcome>(["EXTEND"], pairs(jobs), [], deadline, { isSentAgain: false });
+  }
+
   /** Says that the work failed. `in`: due then, and this is no failure. `after`: the least wait. */
   async nack(
     jobs: readonly Lease[],
@@ -480,12 +485,16 @@ export class Client {
     return only;
   }
 
-  /** Sends a command with many parts, and again those parts that a partition did not answer. */
+  /**
+   * Sends a command with many parts, and, unless told otherwise, those parts again that a partition did not answer. An
+   * error that comes when some parts have their words takes the places of the others; before that it is thrown.
+   */
   async #items<Word extends string>(
     head: Argument[],
     items: Argument[][],
     tail: Argument[],
     deadline?: number,
+    { isSentAgain } = { isSentAgain: true },
   ): Promise<(Word | ElapseError)[]> {
     const until = deadline ?? performance.now() + this.#deadlineMs;
     const words: (Word | ElapseError)[] = [];
@@ -495,12 +504,20 @@ export class Client {
       const again: number[] = [];
       for (let from = 0; from < left.length; from += MOST_ITEMS) {
         const part = left.slice(from, from + MOST_ITEMS);
-        const { reply, repeated } = await this.#run(
-          [...head, ...part.flatMap((i) => items[i] as Argument[]), ...tail],
-          true,
-          until,
-        );
-        const replies = Array.isArray(reply) ? reply : [reply];
+        const args = [...head, ...part.flatMap((i) => items[i] as Argument[]), ...tail];
+        let answer: Answer;
+        try {
+          answer = await this.#retry(true, until, (connection) => {
+            const reply = connection.send(args);
+            return isSentAgain ? reply : reply.catch(errorOfPartition);
+          });
+        } catch (error) {
+          if (words.length === 0 || !(error instanceof ElapseError)) throw error;
+          for (const place of part) words[place] = unsure.has(place) ? uncertain(error) : error;
+          continue;
+        }
+        const { reply, repeated } = answer;
+        const replies = Array.isArray(reply) ? reply : reply instanceof Error ? part.map(() => reply) : [reply];
         part.forEach((place, i) => {
           if (repeated) unsure.add(place);
           const one = replies[i];
@@ -513,7 +530,7 @@ export class Client {
         });
       }
       left = again;
-      if (left.length === 0) break;
+      if (left.length === 0 || !isSentAgain) break;
       if (performance.now() + pauseMs >= until) {
         for (const place of left) if (unsure.has(place)) words[place] = uncertain(words[place]);
         break;
@@ -524,16 +541,19 @@ export class Client {
   }
 }
 
+/** The error of a partition that did not answer, as a reply; any other error is thrown. */
+function errorOfPartition(error: unknown): ElapseError {
+  if (error instanceof TryAgainError || error instanceof UnknownError) return error;
+  throw error;
+}
+
 class LateError extends Error {}
 
 function before<T>(until: number, reply: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(
-      () => {
-        reject(new LateError("no answer came until the deadline"));
-      },
-      Math.max(0, until - performance.now()),
-    );
+    const timer = setTimeout(() => {
+      reject(new LateError("no answer came until the deadline"));
+    }, timerUntil(until));
     reply.then(resolve, reject).finally(() => {
       clearTimeout(timer);
     });
@@ -541,6 +561,7 @@ function before<T>(until: number, reply: Promise<T>): Promise<T> {
 }
 
 function uncertain(cause: unknown): UncertainError {
+  if (cause instanceof UncertainError) return cause;
   const why = cause instanceof Error ? cause.message : String(cause);
   return new UncertainError(`it was sent, and may have been done or not: ${why}`, { cause });
 }

@@ -236,6 +236,17 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 }
 
 /**
+ * How long a timer has to wait until a time of `performance.now()`: at most the 24 days that a timer of Node can have. With
+ * a longer time it would end at once.
+ */
+export function timerUntil(time: number): number {
+  return Math.min(Math.max(0, time - performance.now()), LONGEST_TIMER_MS);
+}
+
+/** The longest time that a timer of Node can have. */
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/**
  * Waits for a promise, or until the signal is aborted: it is undefined then. Nothing of a wait that has ended is left at
  * the signal; a `Promise.race` with a promise that lasts would leave something there each time.
  */
@@ -298,10 +309,9 @@ export class Link {
     });
     let timer: NodeJS.Timeout | undefined;
     const over = new Promise<never>((_, reject) => {
-      const left = Math.min(Math.max(0, until - performance.now()), 2 ** 31 - 1);
       timer = setTimeout(() => {
         reject(new UnavailableError(`no server could be reached at ${this.#addresses.map((a) => a.text).join(", ")}`));
-      }, left);
+      }, timerUntil(until));
     });
     try {
       return await Promise.race([this.#opening, over]);

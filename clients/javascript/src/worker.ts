@@ -2,7 +2,7 @@
 import { hostname } from "node:os";
 import { CLIENT_OPTIONS, Client, clientOptionsOf } from "./client.js";
 import type { ClientOptions, LeaseOutcome } from "./client.js";
-import { Link, LostError, sleep, unlessAborted } from "./connection.js";
+import { LONGEST_TIMER_MS, Link, LostError, sleep, timerUntil, unlessAborted } from "./connection.js";
 import {
   CancelledError,
   ElapseError,
@@ -92,7 +92,8 @@ interface Held {
   controller: AbortController;
   /** By `performance.now()`: when the lease ends, as far as this process knows. */
   leaseEnds: number;
-  extendedAt: number;
+  /** By `performance.now()`: when its lease is extended next, at the latest. */
+  extendAt: number;
   /** The worker gives it back: what its handler still does counts no more. */
   isGivenUp: boolean;
   /** Ends the wait for the handler. */
@@ -105,6 +106,7 @@ const MOST_ACKS = 100;
 const MOST_JOBS = 1000; // of one RESERVE
 const LAST_WORDS_MS = 5000; // how long a worker that stops tries to give a job back
 const PAUSE_AFTER_ERROR_MS = 1000;
+const LONGEST_EXTEND_PAUSE_MS = 1000;
 
 export class Worker {
   readonly #handlers: (tube: string) => Handler | undefined;
@@ -284,7 +286,7 @@ export class Worker {
         job,
         controller,
         leaseEnds: now + job.ttrMs,
-        extendedAt: now,
+        extendAt: now + job.ttrMs / 3,
         isGivenUp: false,
         giveUp: () => undefined,
       };
@@ -307,7 +309,8 @@ export class Worker {
     const giving: Promise<void> = this.#client
       .nack(jobs, { in: 0 }, performance.now() + LAST_WORDS_MS)
       .then(
-        () => {
+        (words) => {
+          this.#reportErrors(words);
           for (const job of jobs) this.#hook(() => this.#hooks.after?.(job, "returned"));
         },
         (error: unknown) => {
@@ -405,6 +408,7 @@ export class Worker {
       this.#report(failure);
       return this.#end(held, "lost");
     }
+    this.#reportErrors(words);
     return this.#end(held, outcomeOf(words[0], outcome));
   }
 
@@ -441,6 +445,7 @@ export class Worker {
       .ack(done.map((held) => held.job))
       .then(
         (words) => {
+          this.#reportErrors(words);
           done.forEach((held, i) => this.#end(held, outcomeOf(words[i], "done")));
         },
         (error: unknown) => {
@@ -459,9 +464,8 @@ export class Worker {
     let next = Infinity;
     for (const held of this.#held) {
       if (held.isGivenUp) continue;
-      next = Math.min(next, held.leaseEnds, this.#extending ? Infinity : held.extendedAt + held.job.ttrMs / 3);
+      next = Math.min(next, held.leaseEnds, this.#extending ? Infinity : held.extendAt);
     }
-    const wait = Math.min(Math.max(1, next - performance.now()), 2 ** 31 - 1);
     if (next === Infinity) return;
     this.#leaseTimer = setTimeout(() => {
       const now = performance.now();
@@ -474,33 +478,41 @@ export class Worker {
       }
       if (!this.#extending) void this.#extend();
       this.#watchLeases();
-    }, wait);
+    }, timerUntil(next));
   }
 
-  /** Extends all leases, in one command. */
+  /**
+   * Extends all leases, in one command. What a partition of a cluster does not answer is not waited for, because the other
+   * leases would end meanwhile: it is in the next command, which comes soon then.
+   */
   async #extend(): Promise<void> {
     const all = [...this.#held].filter((held) => !held.isGivenUp);
     if (all.length === 0) return;
     this.#extending = true;
     const sentAt = performance.now();
+    for (const held of all) held.extendAt = sentAt + held.job.ttrMs / 3;
     try {
-      const words = await this.#client.extend(
+      const words = await this.#client.extendOnce(
         all.map((held) => held.job),
         Math.max(...all.map((held) => held.leaseEnds)),
       );
       all.forEach((held, i) => {
-        this.#extended(held, words[i], sentAt);
+        const word = words[i];
+        if (word instanceof ElapseError) {
+          held.extendAt = performance.now() + Math.min(LONGEST_EXTEND_PAUSE_MS, held.job.ttrMs / 10);
+        } else {
+          this.#extended(held, word, sentAt);
+        }
       });
     } catch (error) {
       this.#report(error);
     } finally {
-      for (const held of all) held.extendedAt = Math.max(held.extendedAt, sentAt);
       this.#extending = false;
       this.#watchLeases();
     }
   }
 
-  #extended(held: Held, word: LeaseOutcome | ElapseError | undefined, sentAt: number): void {
+  #extended(held: Held, word: LeaseOutcome | undefined, sentAt: number): void {
     // What is done, or is being told to the server, is not judged by an EXTEND that came behind it.
     if (!this.#held.has(held) || this.#acks.includes(held) || held.job.ending !== undefined) return;
     if (word === "ok") {
@@ -533,6 +545,12 @@ export class Worker {
     }
   }
 
+  /** Reports the errors in the place of words: of those that say the same, one. */
+  #reportErrors(words: readonly (LeaseOutcome | ElapseError)[]): void {
+    const errors = words.filter((word) => word instanceof ElapseError);
+    for (const error of new Map(errors.map((one) => [one.message, one])).values()) this.#report(error);
+  }
+
   #report(error: unknown): void {
     try {
       if (this.#hooks.error !== undefined) this.#hooks.error(error);
@@ -542,8 +560,6 @@ export class Worker {
     }
   }
 }
-
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** A duration that a timer of Node can have: with a longer one it would end at once. */
 function timerMs(duration: Duration, name: string): number {

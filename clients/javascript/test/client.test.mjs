@@ -1,11 +1,11 @@
 // The client: each call, its outcomes and its errors.
 import assert from "node:assert/strict";
-import { createServer } from "node:net";
 import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { BusyKeyError, Client, InvalidError, LeaseLostError, UnavailableError, UncertainError } from "elapse-client";
 import * as elapse from "elapse-client";
 import { startServer } from "elapse-client/testing";
-import { collect, serve } from "./support.mjs";
+import { collect, fake, serve } from "./support.mjs";
 
 test("put, look, reschedule and cancel by key", async (t) => {
   const { client } = await serve(t);
@@ -450,21 +450,26 @@ test("items of a cancel that a partition did not answer are sent again", async (
   server.close();
 });
 
-/** A server that answers each command but those of the connection with the next of these lines, the last one again. */
-async function fake(...lines) {
-  let heard = "";
-  const server = createServer((socket) => {
-    socket.on("error", () => {});
-    socket.on("data", (bytes) => {
-      const text = bytes.toString();
-      heard += text;
-      for (const command of text.split(/(?=\*\d+\r\n\$)/)) {
-        if (/\$\d+\r\n(CLIENT|HELLO)\r\n/i.test(command)) socket.write("+OK\r\n");
-        else if (lines[0] !== undefined) socket.write(`${lines.length > 1 ? lines.shift() : lines[0]}\r\n`);
-      }
-    });
-  });
-  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  server.unref(); // A test that fails before it closes its server must not keep the process.
-  return { address: `127.0.0.1:${server.address().port}`, heard: () => heard, close: () => server.close() };
-}
+test("what many parts were answered stands, if an error comes behind it", async (t) => {
+  const ids = Array.from({ length: 501 }, (_, i) => i + 1);
+  const server = await fake(`*500\r\n${"+removed\r\n".repeat(500).trim()}`, "-NOPERM not this one");
+  t.after(() => server.close());
+  const client = new Client(server.address);
+  t.after(() => client.close());
+  const words = await client.cancelId(ids);
+  assert.equal(words.filter((word) => word === "removed").length, 500);
+  assert.ok(words[500] instanceof elapse.PermissionError);
+  const refused = await fake("-NOPERM none of these");
+  t.after(() => refused.close());
+  const other = new Client(refused.address);
+  t.after(() => other.close());
+  await assert.rejects(other.cancelId(ids), elapse.PermissionError);
+});
+
+test("a deadline may be further away than a timer of Node can be", async (t) => {
+  const server = await fake(() => sleep(100, "*1\r\n+ok"));
+  t.after(() => server.close());
+  const client = new Client(server.address);
+  t.after(() => client.close());
+  assert.deepEqual(await client.ack([{ id: 1, lease: "1-1" }], performance.now() + 30 * 86_400_000), ["ok"]);
+});

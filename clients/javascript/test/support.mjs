@@ -46,6 +46,53 @@ export async function lastingPort() {
   throw new Error(`no port is left beside those of ip_local_port_range: ${range}`);
 }
 
+/**
+ * A server that answers each command but those of the connection with the next of these lines, the last one again.
+ * `undefined` is no answer. A line may be a function of the words of the command, and of a function that ends its
+ * connection; it returns the answer, or a promise of it.
+ */
+export async function fake(...lines) {
+  let heard = "";
+  const server = createServer((socket) => {
+    let rest = "";
+    socket.on("error", () => {});
+    socket.on("data", (bytes) => {
+      heard += bytes.toString();
+      rest += bytes.toString();
+      for (;;) {
+        const [words, length] = commandOf(rest);
+        if (words === undefined) return;
+        rest = rest.slice(length);
+        if (/^(CLIENT|HELLO)$/i.test(words[0])) socket.write("+OK\r\n");
+        else void answer(socket, words);
+      }
+    });
+  });
+  const answer = async (socket, words) => {
+    const line = lines.length > 1 ? lines.shift() : lines[0];
+    const said = typeof line === "function" ? await line(words, () => socket.destroy()) : line;
+    if (said !== undefined && !socket.destroyed) socket.write(`${said}\r\n`);
+  };
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  server.unref(); // A test that fails before it closes its server must not keep the process.
+  return { address: `127.0.0.1:${server.address().port}`, heard: () => heard, close: () => server.close() };
+}
+
+/** The words of the first command of a text, which has no other characters than those of ASCII, and its length. */
+function commandOf(text) {
+  const words = [];
+  let at = text.indexOf("\r\n") + 2;
+  if (at === 1) return [];
+  for (let left = Number(text.slice(1, at)); left > 0; left--) {
+    const end = text.indexOf("\r\n", at);
+    const length = Number(text.slice(at + 1, end));
+    if (end === -1 || text.length < end + 4 + length) return [];
+    words.push(text.slice(end + 2, end + 2 + length));
+    at = end + 4 + length;
+  }
+  return [words, at];
+}
+
 export async function collect(iterator) {
   const items = [];
   for await (const item of iterator) items.push(item);

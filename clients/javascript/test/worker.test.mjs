@@ -17,7 +17,7 @@ import {
   put,
 } from "elapse-client";
 import { startServer } from "elapse-client/testing";
-import { lastingPort, serve, until } from "./support.mjs";
+import { fake, lastingPort, serve, until } from "./support.mjs";
 
 /** A worker that records outcomes, errors of handlers and other errors, and is stopped behind the test. */
 function work(t, server, tubes, handler, options = {}) {
@@ -213,6 +213,46 @@ describe("leases", { concurrency: true }, () => {
       ["long", "done"],
       ["short", "done"],
     ]);
+  });
+
+  test("a job keeps its lease while the partition of another one has no owner", async (t) => {
+    const extended = []; // the ids of each EXTEND
+    let go;
+    const gate = new Promise((resolve) => (go = resolve));
+    let isTaken = false;
+    const answer = async (words) => {
+      if (words[0] === "ACK") return `*${(words.length - 1) / 2}\r\n${"+ok\r\n".repeat((words.length - 1) / 2).trim()}`;
+      if (words[0] === "EXTEND") {
+        const ids = words.slice(1).filter((_, i) => i % 2 === 0);
+        extended.push(ids);
+        if (extended.filter((one) => one.includes("1")).length === 3) go();
+        const parts = ids.map((id) => (id === "1" ? "+ok" : "-TRYAGAIN no owner"));
+        return ids.length === 1 ? parts[0] : `*${ids.length}\r\n${parts.join("\r\n")}`;
+      }
+      if (isTaken) return sleep(100, "*0");
+      isTaken = true;
+      const job = (id, ttr) =>
+        `*9\r\n:${id}\r\n+${id}-1\r\n+t\r\n$-1\r\n$1\r\nx\r\n:0\r\n:1\r\n:0\r\n*2\r\n+ttr\r\n:${ttr}`;
+      return `*2\r\n${job(1, 4800)}\r\n${job(2, 3_600_000)}`;
+    };
+    const server = await fake(answer);
+    t.after(() => server.close());
+    const seen = work(
+      t,
+      server,
+      "t",
+      (job) => Promise.race([gate, new Promise((_, reject) => job.signal.addEventListener("abort", reject))]),
+      { grace: 100 },
+    );
+    await until(() => seen.outcomes.length === 2 || seen.outcomes[0]?.[1] === "lost");
+    assert.deepEqual(
+      seen.outcomes.map(([, outcome]) => outcome),
+      ["done", "done"],
+    );
+    assert.ok(
+      extended.every((ids) => ids.includes("1")),
+      "no EXTEND is of the other job alone",
+    );
   });
 });
 
