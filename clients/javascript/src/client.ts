@@ -457,7 +457,8 @@ export class Client {
         } else if (error instanceof DrainingError && connection !== undefined) {
           this.#link.leave(connection);
         } else if (!(error instanceof TryAgainError || error instanceof LostError)) {
-          throw error;
+          // The server may refuse it before it looks at the token: that says nothing of the try before.
+          throw repeated && error instanceof ReplyError ? uncertain(error) : error;
         }
         cause = error;
       }
@@ -521,12 +522,17 @@ export class Client {
         part.forEach((place, i) => {
           if (repeated) unsure.add(place);
           const one = replies[i];
-          if (one instanceof UnknownError) unsure.add(place);
-          if (one instanceof UnknownError || one instanceof TryAgainError) again.push(place);
-          words[place] = one instanceof ElapseError ? one : (textOf(one) as Word);
-          if (words[place] === "gone" && unsure.has(place)) {
-            words[place] = new UncertainError("it is gone, and perhaps by a try of this call whose answer was lost");
+          if (one instanceof UnknownError || one instanceof TryAgainError) {
+            if (one instanceof UnknownError) unsure.add(place);
+            again.push(place);
+            words[place] = one;
+            return;
           }
+          const word = one instanceof ElapseError ? one : (textOf(one) as Word);
+          if (!unsure.has(place)) words[place] = word;
+          else if (word instanceof ElapseError) words[place] = uncertain(word);
+          else if (word !== "gone") words[place] = word;
+          else words[place] = new UncertainError("it is gone, and perhaps by a try of this call whose answer was lost");
         });
       }
       left = again;

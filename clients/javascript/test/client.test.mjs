@@ -473,3 +473,22 @@ test("a deadline may be further away than a timer of Node can be", async (t) => 
   t.after(() => client.close());
   assert.deepEqual(await client.ack([{ id: 1, lease: "1-1" }], performance.now() + 30 * 86_400_000), ["ok"]);
 });
+
+test("a refusal behind a try that may have been done is uncertain", async (t) => {
+  const server = await fake("-UNKNOWN lost", "-OOM no room", "-OOM no room");
+  t.after(() => server.close());
+  const client = new Client(server.address);
+  t.after(() => client.close());
+  await assert.rejects(
+    client.put("t", "x"),
+    (error) => error instanceof UncertainError && error.cause instanceof elapse.OutOfMemoryError,
+  );
+  await assert.rejects(client.put("t", "x"), elapse.OutOfMemoryError);
+  const parts = await fake("*2\r\n-UNKNOWN lost\r\n-TRYAGAIN no owner", "*2\r\n-DISKERROR 1\r\n-DISKERROR 2");
+  t.after(() => parts.close());
+  const other = new Client(parts.address);
+  t.after(() => other.close());
+  const [first, second] = await other.cancel("t", ["a", "b"]);
+  assert.ok(first instanceof UncertainError && first.cause instanceof elapse.DiskError);
+  assert.ok(second instanceof elapse.DiskError);
+});
