@@ -11,7 +11,7 @@ import {
   UncertainError,
   UnknownError,
 } from "./errors.js";
-import { PUT_OPTIONS, gather, newToken, putArguments } from "./put.js";
+import { PUT_OPTIONS, gather, newToken, putArguments, repeatMsOf } from "./put.js";
 import type { ArriveResult, GatherOptions, Put, PutOptions, PutResult } from "./put.js";
 import { camel, groupOf, infoOf, statsOf } from "./look.js";
 import type { GroupInfo, JobInfo, JobState, Stats } from "./look.js";
@@ -150,7 +150,7 @@ export class Client {
         this.codec,
         this.tokenMs,
       );
-      return putResult((await this.#run(args, options.token !== false)).reply);
+      return putResult((await this.#retry(repeatMsOf(options), undefined, (connection) => connection.send(args))).reply);
     });
   }
 
@@ -397,9 +397,9 @@ export class Client {
   /** @internal Sends MULTI, the commands and EXEC. */
   async runTransaction(
     commands: Argument[][],
-    options: { repeatable: boolean; guarded: boolean },
+    options: { repeatMs: number; guarded: boolean },
   ): Promise<Reply[] | null> {
-    const { reply, repeated } = await this.#retry(options.repeatable, undefined, async (connection) => {
+    const { reply, repeated } = await this.#retry(options.repeatMs, undefined, async (connection) => {
       const sent = [["MULTI"], ...commands, ["EXEC"]].map((args) => connection.send(args));
       const replies = await Promise.allSettled(sent);
       const last = replies[replies.length - 1] as PromiseSettledResult<Reply>;
@@ -422,28 +422,35 @@ export class Client {
   }
 
   async #run(args: Argument[], repeatable: boolean, deadline?: number): Promise<Answer> {
-    return this.#retry(repeatable, deadline, (connection) => connection.send(args));
+    return this.#retry(repeatable ? Infinity : 0, deadline, (connection) => connection.send(args));
   }
 
-  /** Sends until an answer comes, or the deadline by `performance.now()` has passed. */
+  /**
+   * Sends until an answer comes, or the deadline by `performance.now()` has passed. `repeatMs`: how long after the first
+   * try that may have been done it is sent again.
+   */
   #retry(
-    repeatable: boolean,
+    repeatMs: number,
     deadline: number | undefined,
     send: (connection: Connection) => Promise<Reply>,
   ): Promise<Answer> {
     const until = deadline ?? performance.now() + this.#deadlineMs;
-    const answer = this.#tries(repeatable, until, send);
+    const answer = this.#tries(repeatMs, until, send);
     this.#sending = answer;
     return answer;
   }
 
-  async #tries(repeatable: boolean, until: number, send: (connection: Connection) => Promise<Reply>): Promise<Answer> {
+  async #tries(repeatMs: number, until: number, send: (connection: Connection) => Promise<Reply>): Promise<Answer> {
     let repeated = false;
     let cause: unknown;
+    let sendUntil = until; // answers may come later
     for (let pauseMs = 20; ; pauseMs = Math.min(2 * pauseMs, 1000)) {
       let connection: Connection | undefined;
+      let sentAt = 0;
       try {
-        connection = this.#link.current ?? (await this.#link.connected(until));
+        connection = this.#link.current ?? (await this.#link.connected(sendUntil));
+        sentAt = performance.now();
+        if (repeated && sentAt >= sendUntil) throw new UnavailableError("it is too late to send it again");
         return { reply: await before(until, send(connection)), repeated };
       } catch (error) {
         if (error instanceof UnavailableError) {
@@ -452,7 +459,7 @@ export class Client {
         }
         if (error instanceof LateError) throw uncertain(error);
         if (error instanceof UnknownError || (error instanceof LostError && error.wasSent)) {
-          if (!repeatable) throw uncertain(error);
+          if (!repeated) sendUntil = Math.min(until, sentAt + repeatMs);
           repeated = true;
         } else if (error instanceof DrainingError && connection !== undefined) {
           this.#link.leave(connection);
@@ -462,7 +469,7 @@ export class Client {
         }
         cause = error;
       }
-      if (performance.now() + pauseMs >= until) {
+      if (performance.now() + pauseMs >= sendUntil) {
         if (repeated) throw uncertain(cause);
         if (cause instanceof ReplyError) throw cause;
         throw new UnavailableError(`no server answered until the deadline: ${String(cause)}`, { cause });
@@ -508,7 +515,7 @@ export class Client {
         const args = [...head, ...part.flatMap((i) => items[i] as Argument[]), ...tail];
         let answer: Answer;
         try {
-          answer = await this.#retry(true, until, (connection) => {
+          answer = await this.#retry(Infinity, until, (connection) => {
             const reply = connection.send(args);
             return isSentAgain ? reply : reply.catch(errorOfPartition);
           });

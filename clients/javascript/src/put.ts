@@ -1,6 +1,6 @@
 /** Puts: their options, and how they are written. */
 import { randomBytes } from "node:crypto";
-import { bufferOf, durationText, isArray, nameOf, onlyOptions, timeText } from "./values.js";
+import { bufferOf, durationMs, durationText, isArray, nameOf, onlyOptions, timeText } from "./values.js";
 import type { Argument, Codec, Duration, Time } from "./values.js";
 
 /** What happens if the key of a put is taken. */
@@ -43,7 +43,10 @@ export interface PutOptions {
    * client makes one for each put. `false`: no token, and a put that was not answered is an UncertainError.
    */
   token?: string | false;
-  /** How long the token lives: 1 s to 10 min. The default is 10 min for a token that is given. */
+  /**
+   * How long the token lives: 1 s to 10 min. The default is 10 min for a token that is given. The put is not sent again
+   * when so much time has passed since a try that may have been done: that is an UncertainError.
+   */
   tokenFor?: Duration;
   /** Up to 4,096 bytes of JSON beside the body. */
   headers?: Readonly<Record<string, string>>;
@@ -166,6 +169,15 @@ function when(options: PutOptions): Argument[] {
 function ifKey(choice: IfKey): Argument[] {
   if (typeof choice === "string") return ["IFKEY", choice.toUpperCase()];
   return ["IFKEY", "DEBOUNCE", "MAX", durationText(choice.debounce, "debounce")];
+}
+
+/**
+ * How long a put is safe to send again after a try that may have been done, in milliseconds: while its token lives. The
+ * tokens of the client, and those without `tokenFor`, outlive each deadline.
+ */
+export function repeatMsOf({ token, tokenFor }: PutOptions): number {
+  if (token === false) return 0;
+  return token === undefined || tokenFor === undefined ? Infinity : durationMs(tokenFor, "tokenFor");
 }
 
 /** Writes a put. `tokenMs`: how long a token lives that is made here; undefined: none is made. */

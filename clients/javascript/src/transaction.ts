@@ -1,6 +1,6 @@
 /** Transactions: commands that are done together, or not at all. */
 import { ElapseError, InvalidError, LeaseLostError } from "./errors.js";
-import { PUT_OPTIONS, newToken, putArguments } from "./put.js";
+import { PUT_OPTIONS, newToken, putArguments, repeatMsOf } from "./put.js";
 import type { ArriveResult, Put, PutOptions, PutResult } from "./put.js";
 import { durationText, nameOf, numberOf, onlyOptions, textOf, timeText } from "./values.js";
 import type { Argument, Codec, Duration, Reply, Time } from "./values.js";
@@ -33,7 +33,7 @@ export function arriveResult(reply: Reply | undefined): ArriveResult {
 export interface TransactionHost {
   readonly codec: Codec;
   readonly tokenMs: number;
-  runTransaction(commands: Argument[][], options: { repeatable: boolean; guarded: boolean }): Promise<Reply[] | null>;
+  runTransaction(commands: Argument[][], options: { repeatMs: number; guarded: boolean }): Promise<Reply[] | null>;
 }
 
 interface Lease {
@@ -45,7 +45,8 @@ interface Lease {
 export class Transaction {
   #host: TransactionHost;
   #commands: { args: Argument[]; read: (reply: Reply) => TransactionResult }[] = [];
-  #guards: Argument[] = [];
+  #guards: Lease[] = [];
+  #acknowledged: Lease[] = [];
   #puts: Put[] = [];
   #hasOthers = false;
   #isUsed = false;
@@ -82,12 +83,13 @@ export class Transaction {
 
   /** Ends a job that was handed out. Without {@link leased} the rest is done also if the lease had ended. */
   ack(job: Lease): this {
+    this.#acknowledged.push(job);
     return this.#add(["ACK", String(job.id), job.lease]);
   }
 
   /** Guards the transaction: nothing is done if the lease of this job has ended. */
   leased(job: Lease): this {
-    this.#guards.push(String(job.id), job.lease);
+    this.#guards.push(job);
     return this;
   }
 
@@ -106,8 +108,11 @@ export class Transaction {
     if (this.#isUsed) throw new TypeError("a transaction is executed once");
     this.#isUsed = true;
     const guarded = this.#guards.length > 0;
-    // A guarded transaction is done once whatever is sent again, so it needs no tokens.
-    const tokenMs = guarded ? undefined : this.#host.tokenMs;
+    // A transaction that ends one of the leases that guard it is done once whatever is sent again, and needs no tokens.
+    const isDoneOnce = this.#guards.some((one) =>
+      this.#acknowledged.some(({ id, lease }) => one.id === id && one.lease === lease),
+    );
+    const tokenMs = isDoneOnce ? undefined : this.#host.tokenMs;
     const commands = this.#commands.map(({ args, read }) => {
       if (read === arriveResult && tokenMs !== undefined) return [...args, "TOKEN", newToken(), "FOR", `${tokenMs}ms`];
       if (read !== putResult) return args;
@@ -119,9 +124,11 @@ export class Transaction {
         tokenMs,
       );
     });
-    if (guarded) commands.unshift(["LEASED", ...this.#guards]);
-    const repeatable = guarded || (!this.#hasOthers && this.#puts.every((one) => one.options.token !== false));
-    const replies = await this.#host.runTransaction(commands, { repeatable, guarded });
+    if (guarded) commands.unshift(["LEASED", ...this.#guards.flatMap(({ id, lease }) => [String(id), lease])]);
+    const repeatMs = isDoneOnce
+      ? Infinity
+      : Math.min(this.#hasOthers ? 0 : Infinity, ...this.#puts.map(({ options }) => repeatMsOf(options)));
+    const replies = await this.#host.runTransaction(commands, { repeatMs, guarded });
     if (replies === null) throw new LeaseLostError("the lease of a job of the transaction has ended: nothing was done");
     return replies.slice(guarded ? 1 : 0).map((reply, i) => {
       if (reply instanceof ElapseError) return reply;

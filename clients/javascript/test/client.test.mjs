@@ -492,3 +492,42 @@ test("a refusal behind a try that may have been done is uncertain", async (t) =>
   assert.ok(first instanceof UncertainError && first.cause instanceof elapse.DiskError);
   assert.ok(second instanceof elapse.DiskError);
 });
+
+test("a put is not sent again when its token has died", async (t) => {
+  const server = await fake(
+    (_, end) => sleep(200).then(end), // the token lives for 100 ms: the server forgets it before the connection ends
+    (_, end) => end(),
+    "*2\r\n:5\r\n+known",
+    ...["+OK", "+QUEUED", "+QUEUED"],
+    (_, end) => sleep(200).then(end),
+    (words) => assert.fail(`${words[0]} was sent again`),
+  );
+  t.after(() => server.close());
+  const client = new Client(server.address);
+  t.after(() => client.close());
+  const put = (tokenFor) => client.put("t", "x", { token: "one", tokenFor });
+  await assert.rejects(put(100), UncertainError);
+  assert.deepEqual(await put("10m"), { id: 5, outcome: "known" });
+  await assert.rejects(
+    client.transaction().put("t", "x", { token: "two", tokenFor: 100 }).put("t", "y").exec(),
+    UncertainError,
+  );
+  assert.equal(server.heard().split("EXEC").length, 2);
+});
+
+test("a transaction whose lease goes on is sent again only with tokens", async (t) => {
+  const server = await fake(
+    ...["+OK", "+QUEUED", "+QUEUED", (_, end) => end()],
+    ...["+OK", "+QUEUED", "+QUEUED", "*2\r\n+ok\r\n*2\r\n:7\r\n+known"],
+    ...["+OK", "+QUEUED", "+QUEUED", "+QUEUED", (_, end) => end()],
+  );
+  t.after(() => server.close());
+  const client = new Client(server.address);
+  t.after(() => client.close());
+  const job = { id: 1, lease: "1-1" };
+  assert.deepEqual(await client.transaction().leased(job).put("t", "x").exec(), [{ id: 7, outcome: "known" }]);
+  const sent = [...server.heard().matchAll(/TOKEN\r\n\$\d+\r\n(\S+)/g)].map((found) => found[1]);
+  assert.deepEqual([sent.length, new Set(sent).size], [2, 1]);
+  await assert.rejects(client.transaction().leased(job).cancel("t", "k").put("t", "x").exec(), UncertainError);
+  assert.equal(server.heard().split("EXEC").length, 4);
+});
