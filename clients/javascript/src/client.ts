@@ -2,6 +2,7 @@
 import { Link, LostError, sleep, timerUntil } from "./connection.js";
 import type { ConnectOptions, Connection } from "./connection.js";
 import {
+  BatchError,
   DrainingError,
   ElapseError,
   ReplyError,
@@ -11,7 +12,7 @@ import {
   UncertainError,
   UnknownError,
 } from "./errors.js";
-import { PUT_OPTIONS, gather, newToken, putArguments, repeatMsOf } from "./put.js";
+import { PUT_OPTIONS, gatherPuts, newToken, putArguments, repeatMsOf } from "./put.js";
 import type { ArriveResult, GatherOptions, Put, PutOptions, PutResult } from "./put.js";
 import { camel, groupOf, infoOf, statsOf } from "./look.js";
 import type { GroupInfo, JobInfo, JobState, Stats } from "./look.js";
@@ -170,19 +171,17 @@ export class Client {
   /**
    * Puts a job that waits until all pieces are done, or for the timeout, and then the pieces, made by `put`. Returns the
    * results of all, the waiting job's first. If the key is given and taken, it throws BusyKeyError, and no piece is put. If
+   * a piece is not put, it throws BatchError, with the results of all: the job waits, and the pieces that were put count. If
    * this program dies meanwhile, some pieces may never be put: the timeout is for that, too.
    */
   async gather(tube: string, body: unknown, pieces: readonly Put[], options: GatherOptions): Promise<PutResult[]> {
-    const [whole, ...others] = gather(tube, body, pieces, options) as [Put, ...Put[]];
+    const [whole, ...others] = gatherPuts(tube, body, pieces, options);
     const first = await this.put(whole.tube, whole.body, whole.options);
-    const results = await Promise.allSettled(others.map((one) => this.put(one.tube, one.body, one.options)));
-    return [
-      first,
-      ...results.map((one) => {
-        if (one.status === "rejected") throw one.reason;
-        return one.value;
-      }),
-    ];
+    const results = await Promise.all(
+      others.map((one) => this.put(one.tube, one.body, one.options).catch((error: unknown) => errorOf(error))),
+    );
+    if (results.some((one) => one instanceof Error)) throw new BatchError([first, ...results]);
+    return [first, ...(results as PutResult[])];
   }
 
   /**
@@ -571,6 +570,10 @@ function before<T>(until: number, reply: Promise<T>): Promise<T> {
       clearTimeout(timer);
     });
   });
+}
+
+function errorOf(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
 
 function uncertain(cause: unknown): UncertainError {

@@ -5,6 +5,7 @@
  * wrong on the way to the server is an {@link UnavailableError}: nothing was done. What may have been
  * done is an {@link UncertainError}.
  */
+import type { PutResult } from "./put.js";
 
 /** The base of every error that this package throws. */
 export class ElapseError extends Error {
@@ -29,6 +30,20 @@ export class UnavailableError extends ElapseError {
 export class UncertainError extends ElapseError {
   constructor(message: string, options?: ErrorOptions) {
     super("UNCERTAIN", message, options);
+  }
+}
+
+/** Some puts of many failed, and the others are done. */
+export class BatchError extends ElapseError {
+  /** For each put in its place its result, or its error. */
+  readonly results: readonly (PutResult | Error)[];
+
+  constructor(results: readonly (PutResult | Error)[]) {
+    const failed = results.filter((one) => one instanceof Error);
+    super("BATCH", `${failed.length} of ${results.length} puts failed, the first one with: ${String(failed[0])}`, {
+      cause: failed[0],
+    });
+    this.results = results;
   }
 }
 

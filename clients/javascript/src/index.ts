@@ -4,6 +4,7 @@ export type { CancelOutcome, ClientOptions, LeaseOutcome, Limits } from "./clien
 export type { ConnectOptions } from "./connection.js";
 export {
   AuthenticationError,
+  BatchError,
   BusyKeyError,
   CancelledError,
   CrossSlotError,

@@ -122,10 +122,29 @@ export const GATHER_TUBE = "elapse-gather-tube";
 export const GATHER_KEY = "elapse-gather-key";
 
 /**
- * The puts of `client.gather` that are not sent, for `job.done(...gather(...))`: the one of the job that waits, and
- * those of its pieces, of which there are up to 999.
+ * The puts of `client.gather` that are not sent, for `job.done(...gather(...))` and a {@link Transaction}: the one of the
+ * job that waits, and those of its pieces, of which there are up to 999. There is no `key`: a transaction is done also if
+ * a key is taken, and the pieces would arrive at the other job that has it.
  */
-export function gather(tube: string, body: unknown, pieces: readonly Put[], options: GatherOptions): Put[] {
+export function gather(
+  tube: string,
+  body: unknown,
+  pieces: readonly Put[],
+  options: Omit<GatherOptions, "key">,
+): Put[] {
+  if ((options as GatherOptions).key !== undefined) {
+    throw new TypeError("a gather that is not sent yet has no option 'key': client.gather has one");
+  }
+  return gatherPuts(tube, body, pieces, options);
+}
+
+/** The puts of a gather: the one of the job that waits, and those of its pieces. */
+export function gatherPuts(
+  tube: string,
+  body: unknown,
+  pieces: readonly Put[],
+  options: GatherOptions,
+): [Put, ...Put[]] {
   if (!isArray(pieces)) throw new TypeError("the pieces of a gather are an array of puts, made by put");
   if (pieces.length === 0) throw new TypeError("a gather needs a piece");
   for (const name of ["in", "at", "every", "cron", "zone", "ifKey", "await"]) {

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { connect, createServer } from "node:net";
 import { test } from "node:test";
 import {
+  BatchError,
   Bury,
   BusyKeyError,
   Client,
@@ -14,7 +15,7 @@ import {
   gather,
   put,
 } from "elapse-client";
-import { collect, serve, until } from "./support.mjs";
+import { collect, fake, serve, until } from "./support.mjs";
 
 /** Takes jobs by hand: their ids, leases and bodies. */
 async function reserve(client, tube, count = 1) {
@@ -82,6 +83,40 @@ test("what a gather refuses", () => {
   assert.throws(() => gather("t", "x", [], { timeout: "1h" }), TypeError);
   assert.throws(() => gather("t", "x", [piece], { timeout: "1h", in: "5s" }), TypeError);
   assert.throws(() => gather("t", "x", [piece], { timeout: "1h", await: 2 }), TypeError);
+});
+
+test("a gather in a transaction has no key, so its pieces arrive at no other job", async (t) => {
+  const { client } = await serve(t);
+  const pieces = [put("part", "1")];
+  await client.gather("whole", "first", pieces, { timeout: "1h", key: "all" });
+  assert.throws(() => gather("whole", "second", pieces, { timeout: "1h", key: "all" }), {
+    name: "TypeError",
+    message: /no option 'key'/,
+  });
+  const transaction = client.transaction();
+  for (const one of gather("whole", "second", pieces, { timeout: "1h", key: undefined }))
+    transaction.put(one.tube, one.body, one.options);
+  assert.deepEqual(
+    (await transaction.exec()).map((one) => one.outcome),
+    ["scheduled", "scheduled"],
+  );
+  assert.equal((await client.lookup("whole", "all")).missing, 1);
+});
+
+test("a gather of which a piece is refused tells what was put", async (t) => {
+  const scheduled = (id) => `*2\r\n:${id}\r\n+scheduled`;
+  const server = await fake(scheduled(1), scheduled(2), "-LIMIT too many jobs", scheduled(4));
+  t.after(() => server.close());
+  const client = new Client(server.address);
+  t.after(() => client.close());
+  const pieces = [put("part", "1"), put("part", "2"), put("part", "3")];
+  const error = await client.gather("whole", "all", pieces, { timeout: "1h" }).catch((reason) => reason);
+  assert.ok(error instanceof BatchError, String(error));
+  assert.deepEqual(
+    error.results.map((one) => one.id ?? one.code),
+    [1, 2, "LIMIT", 4],
+  );
+  assert.match(error.message, /^1 of 4 puts failed, the first one with: LimitError: too many jobs$/);
 });
 
 /** A way to a server that can lose one answer: the command is done, and the connection ends. */
