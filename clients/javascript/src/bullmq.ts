@@ -2,6 +2,7 @@
  * The calls of BullMQ that programs use most, over Elapse, so that a program can move file by file. What
  * differs is in the README, under "From BullMQ".
  */
+import { createHash } from "node:crypto";
 import { EventEmitter } from "node:events";
 import { Client, clientOptionsOf } from "./client.js";
 import type { ClientOptions } from "./client.js";
@@ -27,6 +28,7 @@ export interface JobsOptions {
   backoff?: number | BackoffOptions;
   /** 0, the default, comes first. */
   priority?: number;
+  /** While a job with the same name and the same `repeat` is there, `add` without a `jobId` adds nothing. */
   repeat?: { every?: number; pattern?: string; tz?: string };
   /** Taken and not used: a completed job is always removed. */
   removeOnComplete?: unknown;
@@ -67,12 +69,20 @@ function backoffOf(options: JobsOptions): readonly [number, number] {
   return [delay, Math.min(LONGEST_BACKOFF_MS, delay * 2 ** (options.attempts ?? 1))];
 }
 
-function putOptions(options: JobsOptions): PutOptions {
-  if (options.jobId !== undefined && /^\d+$/.test(options.jobId)) {
+/** The key of a job: its `jobId`, or one of its name and its `repeat`, so that each start of a program finds it. */
+function keyOf(name: string, { jobId, repeat }: JobsOptions): string | undefined {
+  if (jobId !== undefined && /^\d+$/.test(jobId)) {
     throw new TypeError("jobId: digits alone are the ids of jobs without a jobId");
   }
+  const { every, pattern, tz } = repeat ?? {};
+  if (jobId !== undefined || (every ?? pattern) === undefined) return jobId;
+  const rule = JSON.stringify([name, every, pattern, tz]);
+  return `repeat:${createHash("sha256").update(rule).digest("hex")}`;
+}
+
+function putOptions(key: string | undefined, options: JobsOptions): PutOptions {
   return {
-    ...(options.jobId !== undefined ? { key: options.jobId, ifKey: "keep" as const } : {}),
+    ...(key !== undefined ? { key, ifKey: "keep" as const } : {}),
     ...(options.repeat?.every !== undefined ? { every: options.repeat.every } : {}),
     ...(options.repeat?.pattern !== undefined ? { cron: options.repeat.pattern } : {}),
     ...(options.repeat?.tz !== undefined ? { zone: options.repeat.tz } : {}),
@@ -94,7 +104,7 @@ export class Job<Data = unknown, Result = unknown, Name extends string = string>
   constructor(
     client: Client,
     readonly queueName: string,
-    /** The `jobId`, or a number of the server. */
+    /** The `jobId`, a name that begins with `repeat:` of a job with `repeat`, or a number of the server. */
     readonly id: string,
     readonly name: Name,
     readonly data: Data,
@@ -185,8 +195,9 @@ export class Queue<Data = unknown, Result = unknown, Name extends string = strin
 
   async add(name: Name, data: Data, options: JobsOptions = {}): Promise<Job<Data, Result, Name>> {
     const opts = { ...this.#defaults, ...options };
-    const { id } = await this.#client.put(this.name, JSON.stringify({ name, data }), putOptions(opts));
-    return new Job<Data, Result, Name>(this.#client, this.name, opts.jobId ?? String(id), name, data, opts, 0);
+    const key = keyOf(name, opts);
+    const { id } = await this.#client.put(this.name, JSON.stringify({ name, data }), putOptions(key, opts));
+    return new Job<Data, Result, Name>(this.#client, this.name, key ?? String(id), name, data, opts, 0);
   }
 
   /** Adds many, at the same time, and not in one transaction. */

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CancelledError } from "elapse-client";
 import { Queue, UnrecoverableError, Worker } from "elapse-client/bullmq";
-import { serve, until } from "./support.mjs";
+import { collect, serve, until } from "./support.mjs";
 
 async function queueOf(t, options = {}) {
   const { server, client } = await serve(t);
@@ -78,8 +78,37 @@ test("attempts, backoff, priority and repeat as BullMQ has them", async (t) => {
   assert.deepEqual([fixed.attemptsMax, fixed.backoffMinMs, fixed.backoffMaxMs, fixed.priority], [3, 500, 500, 7]);
   const doubling = await of({ attempts: 3, backoff: { type: "exponential", delay: 500 } });
   assert.deepEqual([doubling.backoffMinMs, doubling.backoffMaxMs], [500, 4000]);
-  assert.ok((await of({ repeat: { every: 60_000 } })).recurring);
-  assert.ok((await of({ repeat: { pattern: "0 9 * * *", tz: "Europe/Berlin" } })).recurring);
+});
+
+test("a job with repeat is there once, however often the program starts", async (t) => {
+  const { client, queue, work } = await queueOf(t);
+  const daily = { pattern: "0 9 * * *", tz: "Europe/Berlin" };
+  const repeats = [
+    ["report", { repeat: { every: 60_000 } }],
+    ["report", { repeat: { every: 30_000 } }],
+    ["report", { repeat: daily }],
+    ["report", { repeat: { ...daily, tz: "Asia/Tokyo" } }],
+    ["x".repeat(300), { repeat: daily }],
+    ["report", { repeat: daily, jobId: "mine" }],
+  ];
+  const start = () => Promise.all(repeats.map(([name, options]) => queue.add(name, 1, options)));
+  const jobs = await start();
+  assert.equal(new Set(jobs.map((job) => job.id)).size, repeats.length);
+  assert.deepEqual(
+    (await start()).map((job) => job.id),
+    jobs.map((job) => job.id),
+  );
+  const infos = await collect(client.list("q", { keys: true }));
+  assert.deepEqual(infos.map((info) => info.key).sort(), jobs.map((job) => job.id).sort());
+  assert.ok(infos.every((info) => info.recurring));
+  assert.equal((await queue.getJob(jobs[0].id)).name, "report");
+  await jobs[0].promote();
+  const { worker, seen } = work((job) => job.id);
+  await until(() => seen.completed.length === 1);
+  assert.deepEqual(seen.completed, [["report", jobs[0].id]]);
+  await worker.close();
+  assert.equal(await queue.remove(jobs[0].id), 1);
+  assert.equal((await collect(client.list("q"))).length, repeats.length - 1);
 });
 
 test("retry and promote; pause and resume; a removed job aborts its signal", async (t) => {
