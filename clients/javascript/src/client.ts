@@ -138,8 +138,8 @@ export class Client {
   }
 
   /**
-   * Puts a job. After a lost connection, `TRYAGAIN`, `UNKNOWN` and `DRAINING` the same put is sent again,
-   * with the token of the first try, until the deadline: it never doubles. Throws BusyKeyError with
+   * Puts a job. After a lost connection, `TRYAGAIN`, `UNKNOWN` and `DRAINING` the same put is sent again, with the token of
+   * the first try, until the deadline, or while a token of yours lives: it never doubles. Throws BusyKeyError with
    * `ifKey: "fail"`, and UncertainError if the put was sent and no answer came.
    */
   put(tube: string, body: unknown, options: PutOptions = {}): Promise<PutResult> {
@@ -151,7 +151,9 @@ export class Client {
         this.codec,
         this.tokenMs,
       );
-      return putResult((await this.#retry(repeatMsOf(options), undefined, (connection) => connection.send(args))).reply);
+      return putResult(
+        (await this.#retry(repeatMsOf(options), undefined, (connection) => connection.send(args))).reply,
+      );
     });
   }
 
@@ -185,8 +187,9 @@ export class Client {
   }
 
   /**
-   * Cancels the job with this key, or with each of these keys. Throws UncertainError (an array has it in
-   * its place) if the job is gone and a try whose answer was lost may have removed it.
+   * Cancels the job with this key, or with each of these keys. Throws UncertainError if the job is gone and a try whose
+   * answer was lost may have removed it. Of many keys the array has an error in its place; it is thrown only if no key was
+   * answered.
    */
   cancel(tube: string, key: string): Promise<CancelOutcome>;
   cancel(tube: string, keys: readonly string[]): Promise<(CancelOutcome | ElapseError)[]>;
