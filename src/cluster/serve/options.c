@@ -10,11 +10,36 @@
 #include "../postgres/names.h"
 #include "base.h"
 
+enum { NAME_BYTES_MAX = 40 }; /* the name of a life has this, and 17 bytes more */
+
 static bool refuse(struct elapse__cluster *cluster, const char *what, const char *why)
 {
     elapse__logger(elapse__cluster_logger(cluster), ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_OPTION,
                    "%s: %s", what, why);
     return false;
+}
+
+static bool has_control_character(const char *text)
+{
+    for (; *text != '\0'; text++)
+        if ((unsigned char)*text < ' ' || *text == 0x7f)
+            return true;
+    return false;
+}
+
+/* A name that is cut, or that the database refuses, would make two nodes one, or no node. */
+static bool check_name(struct elapse__cluster *cluster, const char *name)
+{
+    char option[2 * ELAPSE__NODE_NAME_BYTES];
+    size_t length = strlen(name);
+
+    (void)snprintf(option, sizeof option, "--node '%.*s%s'", NAME_BYTES_MAX, name,
+                   length > NAME_BYTES_MAX ? "..." : "");
+    if (length == 0 || length > NAME_BYTES_MAX)
+        return refuse(cluster, option, "a name has 1 to 40 bytes");
+    if (has_control_character(name))
+        return refuse(cluster, option, "a name has no control characters");
+    return elapse__utf8_is(name, length) || refuse(cluster, option, "a name is text in UTF-8");
 }
 
 bool elapse__cluster_check_options(struct elapse__cluster *cluster)
@@ -42,6 +67,8 @@ bool elapse__cluster_check_options(struct elapse__cluster *cluster)
         return refuse(
             cluster, "--node-password",
             "without --auth or --users nobody needs a password, and nodes do not, either");
+    if (options->node != NULL && !check_name(cluster, options->node))
+        return false;
     if (options->zone != NULL &&
         (options->zone[0] == '\0' || strlen(options->zone) >= ELAPSE__BALANCE_ZONE_BYTES))
         return refuse(cluster, "--zone", "a zone has 1 to 31 bytes");
@@ -105,6 +132,8 @@ static bool take_given(struct elapse__cluster *cluster, const char *given)
         return refuse(cluster, "--advertise", "an address with tls: needs --node-ca");
     if (strlen(given) >= sizeof cluster->address)
         return refuse(cluster, "--advertise", "it is too long");
+    if (!elapse__utf8_is(given, strlen(given)))
+        return refuse(cluster, "--advertise", "an address is text in UTF-8");
     (void)snprintf(cluster->address, sizeof cluster->address, "%s", given);
     return true;
 }
@@ -139,6 +168,28 @@ static void take_any(struct elapse__cluster *cluster)
     take_first(cluster, false, true);
 }
 
+/* Takes the name that was given, or what is before the first character of the address for which
+ * there is no room. */
+static void choose_name(struct elapse__cluster *cluster)
+{
+    const char *given = elapse__cluster_options(cluster)->node;
+    const char *name = given != NULL ? given : without_tls(cluster->address);
+    const size_t whole = strlen(name);
+    size_t length = 0, size;
+
+    while (length < whole && (size = elapse__utf8_size(name + length, whole - length)) > 0 &&
+           length + size <= NAME_BYTES_MAX)
+        length += size;
+    ELAPSE__ASSERT(length > 0 && (given == NULL || length == whole));
+    (void)snprintf(cluster->name, sizeof cluster->name, "%.*s", (int)length, name);
+    if (length < whole)
+        elapse__logger(elapse__cluster_logger(cluster), ELAPSE__LOGGER_NOTICE,
+                       ELAPSE__EVENT_CLUSTER,
+                       "the name of this node is %s, the beginning of its address: if another one "
+                       "begins so, too, give each a name by --node",
+                       cluster->name);
+}
+
 bool elapse__cluster_choose_address(struct elapse__cluster *cluster)
 {
     const struct elapse__loop *front = &cluster->service.loop;
@@ -154,9 +205,7 @@ bool elapse__cluster_choose_address(struct elapse__cluster *cluster)
         return refuse(cluster, "--advertise",
                       "it is needed: this node listens at no TCP address that other nodes can use; "
                       "one with tls: needs --node-ca");
-    (void)snprintf(cluster->name, sizeof cluster->name, "%.40s",
-                   front->options->node != NULL ? front->options->node
-                                                : without_tls(cluster->address));
+    choose_name(cluster);
     warn(cluster);
     return true;
 }
