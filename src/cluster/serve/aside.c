@@ -170,28 +170,35 @@ static int look_for_unconfirmed(void *context, const char *name)
     return 0;
 }
 
-/* Returns whether the journal has groups beside it that were put aside (log.h of the journal). */
-static bool has_unconfirmed(const char *aside)
+/* Stores whether the journal has groups beside it that were put aside (log.h of the journal).
+ * Returns 0, also if there is no journal, or an error number: then nobody knows. */
+static int find_unconfirmed(const char *aside, bool *is_found)
 {
     char path[ELAPSE__CLUSTER_PARTITION_DIRECTORY_BYTES + sizeof "/journal"];
-    bool is_found = false;
     int directory;
 
+    *is_found = false;
     (void)snprintf(path, sizeof path, "%s/journal", aside);
-    if (elapse__files_linux.open_directory(path, &directory) != 0)
-        return false;
-    if (elapse__files_linux.list(directory, look_for_unconfirmed, &is_found) != 0)
-        is_found = true; /* nobody knows */
+    int error = elapse__files_linux.open_directory(path, &directory);
+    if (error != 0)
+        return error == ENOENT ? 0 : error;
+    error = elapse__files_linux.list(directory, look_for_unconfirmed, is_found);
     elapse__files_linux.close(directory);
-    return is_found;
+    return error;
 }
 
 void elapse__cluster_remove_aside(struct elapse__cluster_partition *partition)
 {
     char path[ELAPSE__CLUSTER_PARTITION_DIRECTORY_BYTES];
+    bool has_unconfirmed;
 
     ELAPSE__ASSERT(partition->is_aside);
-    if (has_unconfirmed(partition->aside)) {
+    int error = find_unconfirmed(partition->aside, &has_unconfirmed);
+    if (error != 0) {
+        complain(partition, partition->aside, error);
+        return;
+    }
+    if (has_unconfirmed) {
         partition->is_aside = false;
         elapse__cluster_partition_say(
             partition, ELAPSE__LOGGER_WARNING,
@@ -200,7 +207,7 @@ void elapse__cluster_remove_aside(struct elapse__cluster_partition *partition)
             partition->number, partition->aside);
         return;
     }
-    int error = name_gone(partition, path);
+    error = name_gone(partition, path);
     if (error == 0)
         error = elapse__os_rename(partition->aside, path);
     /* An earlier call may have failed behind the rename, or an operator has removed it. */
