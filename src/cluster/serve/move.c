@@ -3,7 +3,7 @@
  *
  *      STAYS --asked--> LEAVES --all have left--> SETTLES --all is logged--> RELEASES
  *        ^                |                          |                          |
- *        +---too late-----+--------------------------+                core is gone
+ *        +---too late, called off--------------------+                core is gone
  *        +----------------------------------------------------------------------+
  *
  *   LEAVES    The router and the other nodes send no further command to the core. Clients of
@@ -21,7 +21,8 @@
  * LEAVES and SETTLES take at most half of the lease each. Then the move is given up, and the core
  * serves again. That happens only if the database or the disk does not confirm in time, or if a
  * command takes longer than half of the lease. So a move loses no answer, and no record that
- * somebody relies on.
+ * somebody relies on. Until it releases, a move is given up also if it is called off: the target
+ * has died, an operator has paused moves, or this node does not know any more what is wanted.
  */
 #include "move.h"
 
@@ -126,7 +127,9 @@ static void go_on(struct elapse__cluster_partition *partition)
     ELAPSE__ASSERT(partition->runner != NULL);
     if (partition->core->is_broken)
         return; /* the core is about to be freed */
-    if (partition->moving == ELAPSE__CLUSTER_LEAVES)
+    if (!partition->is_to_move && partition->moving != ELAPSE__CLUSTER_RELEASES)
+        give_up(partition, "it is not wanted elsewhere any more");
+    else if (partition->moving == ELAPSE__CLUSTER_LEAVES)
         go_on_leaving(partition, now_ms);
     else if (partition->moving == ELAPSE__CLUSTER_SETTLES)
         go_on_settling(partition, now_ms);
