@@ -31,6 +31,17 @@ enum {
 
 #define NS_PER_MS UINT64_C(1000000)
 
+/* The lines that this thread has for the log. Each is said anew only with other words, because what
+ * it tells of may last, and other lines may come in between. */
+enum line {
+    LINE_LACKS_RIGHT,
+    LINE_NO_TABLES,
+    LINE_NO_LISTS,
+    LINE_TWIN,
+    LINE_OTHER_SYSTEM,
+    LINES,
+};
+
 /* What only this thread uses. */
 struct work {
     struct elapse__cluster *cluster;
@@ -44,10 +55,10 @@ struct work {
     uint64_t beat_ms;   /* when the next beat is due */
     uint64_t calm_ms;   /* when the database will have had the same timeline for long enough */
     bool has_tables, is_calm, balances;
-    bool has_beaten;                                   /* in this session */
-    struct elapse__watches *watches;                   /* of all partitions */
-    struct elapse__giving *giving;                     /* of files of copies that were left */
-    char said[ELAPSE__CLUSTER_PARTITION_NOTICE_BYTES]; /* the last line for the log */
+    bool has_beaten;                 /* in this session */
+    struct elapse__watches *watches; /* of all partitions */
+    struct elapse__giving *giving;   /* of files of copies that were left */
+    char said[LINES][ELAPSE__CLUSTER_PARTITION_NOTICE_BYTES]; /* the last one of each kind */
 };
 
 static uint32_t lease_ms(const struct work *work)
@@ -55,16 +66,21 @@ static uint32_t lease_ms(const struct work *work)
     return work->cluster->queue.lease_ms;
 }
 
-/* Leaves a line for the log, unless the last one had the same words. */
-static void say(struct work *work, enum elapse__logger_level level, const char *text)
+/* Leaves a line for the log, unless the last one of this kind had the same words. While the loop
+ * has not taken the line before, does nothing: the next round says this one. */
+static void say(struct work *work, enum line line, enum elapse__logger_level level,
+                const char *text)
 {
     struct elapse__cluster_errand *errand = &work->cluster->nodes.errand;
 
-    if (strcmp(work->said, text) == 0)
+    ELAPSE__ASSERT_THAT((size_t)line, <, LINES);
+    if (strcmp(work->said[line], text) == 0)
         return;
-    (void)snprintf(work->said, sizeof work->said, "%s", text);
     elapse__lock(&errand->monitor.lock);
-    elapse__cluster_errand_note(work->cluster, errand, level, text);
+    if (!errand->has_notice) {
+        elapse__cluster_errand_note(work->cluster, errand, level, text);
+        (void)snprintf(work->said[line], sizeof work->said[line], "%s", text);
+    }
     elapse__unlock(&errand->monitor.lock);
 }
 
@@ -109,7 +125,7 @@ static void lose_session(struct work *work, const struct elapse__schema_why *why
     if (why->lacks_right) {
         (void)snprintf(text, sizeof text, "the nodes of the queue cannot be told of this one: %s",
                        why->text);
-        say(work, ELAPSE__LOGGER_WARNING, text);
+        say(work, LINE_LACKS_RIGHT, ELAPSE__LOGGER_WARNING, text);
     }
     close_session(work);
     work->host = (work->host + 1) % work->cluster->hosts.count;
@@ -257,7 +273,7 @@ static bool assign(struct work *work, uint64_t now_ms, struct elapse__schema_why
     uint32_t count = 0;
 
     if (options.followers > 0 && !work->view->has_lists)
-        say(work, ELAPSE__LOGGER_NOTICE,
+        say(work, LINE_NO_LISTS, ELAPSE__LOGGER_NOTICE,
             "all nodes follow all partitions, and --followers does nothing, while nodes of 0.2 may "
             "run: elapse cluster upgrade says that there are none");
     if (!work->balances || !elapse__replicas_next(work->view, &options, &change))
@@ -280,7 +296,7 @@ static void look_for_twin(struct work *work)
                    "the node at %s has the name of this node, %s: give each node a name of its own "
                    "by --node; until then partitions are not balanced rightly",
                    work->view->nodes[me].address, work->me.name);
-    say(work, ELAPSE__LOGGER_WARNING, text);
+    say(work, LINE_TWIN, ELAPSE__LOGGER_WARNING, text);
 }
 
 /* Decides which files of copies that this node has left are given up. */
@@ -307,7 +323,7 @@ static bool do_round(struct work *work, struct elapse__schema_why *why)
     elapse__replicas_note(&seen, work->view, now_ms);
     show_view(work, &seen);
     if (!work->has_tables) {
-        say(work, ELAPSE__LOGGER_NOTICE,
+        say(work, LINE_NO_TABLES, ELAPSE__LOGGER_NOTICE,
             "the database has no table of nodes, so partitions are not balanced: elapse cluster "
             "upgrade makes it");
         publish_nothing(work);
@@ -320,7 +336,7 @@ static bool do_round(struct work *work, struct elapse__schema_why *why)
     if (!elapse__watches_take(work->watches, work->view, work->session, now_ms, why))
         return false;
     if (elapse__watches_is_other_system(work->watches))
-        say(work, ELAPSE__LOGGER_WARNING,
+        say(work, LINE_OTHER_SYSTEM, ELAPSE__LOGGER_WARNING,
             "the database is another system than the one that this node has watched, so the node "
             "does not use it: elapse cluster accept-database lets it");
     if (!give_up(work, now_ms, why))

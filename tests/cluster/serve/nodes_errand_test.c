@@ -1,0 +1,194 @@
+/*
+ * Tests the thread that tells the other nodes of this one. The linker puts functions of this file
+ * into the places of those that ask the database.
+ */
+#include <string.h>
+
+#include "../../../src/cluster/postgres/nodes.h"
+#include "../../../src/cluster/serve/base.h"
+#include "../../../src/os/os.h"
+#include "../../../src/os/program.h"
+#include "../../support/test.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+
+enum { PARTITIONS = 2, LEASE_MS = 20, LOOKS = 60, LOOKS_MAX = 6000 };
+
+/* The database. The lock guards what the thread changes. */
+static struct elapse__lock lock;
+static const char *address_of_twin; /* in the row of this node; NULL: it has no row */
+static unsigned looks, beats, looks_before_beats;
+static bool told[PARTITIONS]; /* what the last beat said */
+
+/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the linker's names */
+struct elapse__nodes_session *__wrap_elapse__nodes_open(const char *host, const char *queue,
+                                                        uint32_t limit_ms,
+                                                        struct elapse__schema_why *why);
+void __wrap_elapse__nodes_close(struct elapse__nodes_session *session);
+bool __wrap_elapse__nodes_look(struct elapse__nodes_session *session,
+                               struct elapse__balance_view *view, bool *has_tables,
+                               struct elapse__schema_why *why);
+bool __wrap_elapse__nodes_beat(struct elapse__nodes_session *session,
+                               const struct elapse__balance_node *node,
+                               struct elapse__schema_why *why);
+
+struct elapse__nodes_session *__wrap_elapse__nodes_open(const char *host, const char *queue,
+                                                        uint32_t limit_ms,
+                                                        struct elapse__schema_why *why)
+{
+    (void)host, (void)queue, (void)limit_ms, (void)why;
+    return (struct elapse__nodes_session *)(void *)told; /* is not looked into */
+}
+
+void __wrap_elapse__nodes_close(struct elapse__nodes_session *session)
+{
+    (void)session;
+}
+
+bool __wrap_elapse__nodes_look(struct elapse__nodes_session *session,
+                               struct elapse__balance_view *view, bool *has_tables,
+                               struct elapse__schema_why *why)
+{
+    (void)session, (void)why;
+    elapse__nodes_free(view);
+    *view = (struct elapse__balance_view){
+        .nodes = calloc(1, sizeof *view->nodes),
+        .node_count = address_of_twin != NULL,
+        .partitions = calloc(PARTITIONS, sizeof *view->partitions),
+        .partition_count = PARTITIONS,
+        .timeline = 1,
+        .system_identifier = 1,
+    };
+    (void)snprintf(view->nodes[0].name, sizeof view->nodes[0].name, "n1");
+    (void)snprintf(view->nodes[0].address, sizeof view->nodes[0].address, "%s",
+                   address_of_twin == NULL ? "" : address_of_twin);
+    view->nodes[0].ready = calloc(PARTITIONS, sizeof *view->nodes[0].ready);
+    view->nodes[0].unready_since_ms = calloc(PARTITIONS, sizeof(uint64_t));
+    for (unsigned i = 0; i < PARTITIONS; i++)
+        view->partitions[i].owner = view->partitions[i].preferred = view->partitions[i].target = -1;
+    elapse__lock(&lock);
+    looks++;
+    elapse__unlock(&lock);
+    *has_tables = true;
+    return true;
+}
+
+bool __wrap_elapse__nodes_beat(struct elapse__nodes_session *session,
+                               const struct elapse__balance_node *node,
+                               struct elapse__schema_why *why)
+{
+    (void)session, (void)why;
+    elapse__lock(&lock);
+    if (beats++ == 0)
+        looks_before_beats = looks;
+    memcpy(told, node->ready, sizeof told);
+    elapse__unlock(&lock);
+    return true;
+}
+/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+
+static struct elapse__loop_options options;
+
+static int set_up(void **state)
+{
+    struct elapse__cluster *cluster = calloc(1, sizeof *cluster);
+    assert_non_null(cluster);
+    options = (struct elapse__loop_options){.queue = "test", .followers = 1};
+    cluster->service.loop.options = &options;
+    cluster->service.loop.peers.logger.most = ELAPSE__LOGGER_ERROR;
+    cluster->queue.partitions = cluster->partition_count = PARTITIONS;
+    cluster->queue.lease_ms = LEASE_MS;
+    cluster->partitions = calloc(PARTITIONS, sizeof *cluster->partitions);
+    assert_non_null(cluster->partitions);
+    cluster->hosts.count = 1;
+    cluster->hosts.texts[0] = "a database";
+    (void)snprintf(cluster->name, sizeof cluster->name, "n1");
+    (void)snprintf(cluster->address, sizeof cluster->address, "here:1");
+    address_of_twin = NULL;
+    looks = beats = looks_before_beats = 0;
+    *state = cluster;
+    return elapse__os->lock_init(&lock) + elapse__os_event_open(&cluster->event);
+}
+
+static int tear_down(void **state)
+{
+    struct elapse__cluster *cluster = *state;
+
+    elapse__cluster_nodes_free(cluster);
+    (void)elapse__os_close(cluster->event);
+    elapse__lock_free(&lock);
+    free(cluster->partitions);
+    free(cluster);
+    return 0;
+}
+
+/* Begins the thread. This node has a copy of each partition. */
+static void begin(struct elapse__cluster *cluster)
+{
+    assert_true(elapse__cluster_read_lists(cluster, 0));
+    memset(cluster->nodes.has_copy, true, PARTITIONS);
+    assert_true(elapse__cluster_errand_start(&cluster->nodes.errand, elapse__cluster_errand_nodes,
+                                             cluster));
+}
+
+static unsigned read_count(const unsigned *count)
+{
+    elapse__lock(&lock);
+    unsigned now = *count;
+    elapse__unlock(&lock);
+    return now;
+}
+
+static void rest(void)
+{
+    struct elapse__os_watch nothing = {.file = -1};
+    (void)elapse__os_wait(&nothing, 1, NS_PER_MS);
+}
+
+/* Takes the line that the thread has left, as the loop does. Returns whether it has these words. */
+static bool take_line(struct elapse__cluster *cluster, const char *words)
+{
+    struct elapse__cluster_errand *errand = &cluster->nodes.errand;
+
+    elapse__lock(&errand->monitor.lock);
+    bool has_words = errand->has_notice && strstr(errand->notice.text, words) != NULL;
+    if (has_words)
+        errand->has_notice = false;
+    elapse__unlock(&errand->monitor.lock);
+    return has_words;
+}
+
+/* Ends the thread, as elapse__cluster_errand_stop does, but however long that takes. */
+static void end(struct elapse__cluster *cluster)
+{
+    struct elapse__cluster_errand *errand = &cluster->nodes.errand;
+
+    elapse__lock(&errand->monitor.lock);
+    errand->stops = true;
+    elapse__condition_broadcast(&errand->monitor.changed);
+    while (!errand->has_ended)
+        elapse__condition_wait(&errand->monitor.changed, &errand->monitor.lock);
+    elapse__unlock(&errand->monitor.lock);
+    elapse__os_thread_join(&errand->thread);
+    elapse__cluster_monitor_close(&errand->monitor);
+}
+
+TEST_WITH(two_states_that_last_have_a_line_each, set_up, tear_down)
+{
+    struct elapse__cluster *cluster = *state;
+    unsigned twins = 0, lists = 0;
+
+    address_of_twin = "there:1";
+    begin(cluster);
+    for (unsigned now = 0; now < LOOKS || (now < LOOKS_MAX && (twins == 0 || lists == 0));
+         now = read_count(&looks)) {
+        rest();
+        twins += take_line(cluster, "has the name of this node");
+        lists += take_line(cluster, "--followers does nothing");
+    }
+    end(cluster);
+    assert_int_equal(twins, 1);
+    assert_int_equal(lists, 1);
+}
+
+TEST_MAIN("nodes_errand")
