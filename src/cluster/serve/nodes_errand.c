@@ -330,8 +330,8 @@ static bool do_round(struct work *work, struct elapse__schema_why *why)
         return true;
     }
     note_timeline(work, timeline, now_ms);
-    if (!had_tables)
-        return true; /* the first beat comes next */
+    if (!had_tables) /* the other nodes may still see what an earlier life has told */
+        return beat(work, now_ms, why);
     look_for_twin(work);
     if (!elapse__watches_take(work->watches, work->view, work->session, now_ms, why))
         return false;
@@ -415,14 +415,28 @@ static void do_rounds(struct work *work)
     elapse__unlock(&errand->monitor.lock);
 }
 
+/* Tells the other nodes that this one is ready for nothing any more. Otherwise they would count on
+ * it for as long as they believe that it lives. Nobody waits for long for this thread
+ * (elapse__cluster_errand_stop), so the database may be away. */
+static void take_leave(struct work *work)
+{
+    struct elapse__schema_why why = {.text = ""};
+
+    memset(work->me.ready, false, work->cluster->queue.partitions * sizeof *work->me.ready);
+    if (work->has_beaten)
+        (void)beat(work, elapse__runner_now_ms(), &why);
+}
+
 void *elapse__cluster_errand_nodes(void *argument)
 {
     struct elapse__cluster *cluster = argument;
     struct work work = {.cluster = cluster, .view = &cluster->nodes.view};
 
     elapse__os_thread_name("elapse-nodes");
-    if (make_work(&work))
+    if (make_work(&work)) {
         do_rounds(&work);
+        take_leave(&work);
+    }
     free_work(&work);
     elapse__lock(&cluster->nodes.errand.monitor.lock);
     while (!cluster->nodes.errand.stops)
@@ -570,7 +584,7 @@ void elapse__cluster_errand_nodes_look(struct elapse__cluster *cluster)
     for (uint32_t i = 0; i < cluster->partition_count; i++) {
         struct elapse__cluster_partition *partition = &cluster->partitions[i];
         const int64_t partition_ahead_ms = partition->figures.partition.ahead_ms;
-        nodes->ready[i] = is_ready(partition);
+        nodes->ready[i] = !cluster->cores_close && is_ready(partition);
         nodes->has_copy[i] = elapse__cluster_has_copy(partition->copy);
         exchange_files(nodes, partition);
         is_calm = is_calm && !complains(partition);

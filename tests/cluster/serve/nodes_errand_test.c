@@ -17,7 +17,8 @@ enum { PARTITIONS = 2, LEASE_MS = 20, LOOKS = 60, LOOKS_MAX = 6000 };
 /* The database. The lock guards what the thread changes. */
 static struct elapse__lock lock;
 static const char *address_of_twin; /* in the row of this node; NULL: it has no row */
-static unsigned looks, beats, looks_before_beats;
+static bool has_tables_now;
+static unsigned looks, beats;
 static bool told[PARTITIONS]; /* what the last beat said */
 
 /* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the linker's names */
@@ -69,7 +70,7 @@ bool __wrap_elapse__nodes_look(struct elapse__nodes_session *session,
     elapse__lock(&lock);
     looks++;
     elapse__unlock(&lock);
-    *has_tables = true;
+    *has_tables = has_tables_now;
     return true;
 }
 
@@ -79,8 +80,7 @@ bool __wrap_elapse__nodes_beat(struct elapse__nodes_session *session,
 {
     (void)session, (void)why;
     elapse__lock(&lock);
-    if (beats++ == 0)
-        looks_before_beats = looks;
+    beats++;
     memcpy(told, node->ready, sizeof told);
     elapse__unlock(&lock);
     return true;
@@ -105,7 +105,8 @@ static int set_up(void **state)
     (void)snprintf(cluster->name, sizeof cluster->name, "n1");
     (void)snprintf(cluster->address, sizeof cluster->address, "here:1");
     address_of_twin = NULL;
-    looks = beats = looks_before_beats = 0;
+    has_tables_now = true;
+    looks = beats = 0;
     *state = cluster;
     return elapse__os->lock_init(&lock) + elapse__os_event_open(&cluster->event);
 }
@@ -122,10 +123,12 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Begins the thread. This node has a copy of each partition. */
+/* Begins the thread. This node has a copy of each partition, and is ready for the first one. */
 static void begin(struct elapse__cluster *cluster)
 {
     assert_true(elapse__cluster_read_lists(cluster, 0));
+    looks = 0;
+    cluster->nodes.ready[0] = true;
     memset(cluster->nodes.has_copy, true, PARTITIONS);
     assert_true(elapse__cluster_errand_start(&cluster->nodes.errand, elapse__cluster_errand_nodes,
                                              cluster));
@@ -189,6 +192,74 @@ TEST_WITH(two_states_that_last_have_a_line_each, set_up, tear_down)
     end(cluster);
     assert_int_equal(twins, 1);
     assert_int_equal(lists, 1);
+}
+
+static bool has_told_ready(uint32_t partition)
+{
+    elapse__lock(&lock);
+    bool is_ready = told[partition];
+    elapse__unlock(&lock);
+    return is_ready;
+}
+
+/* The second round comes after six minutes. */
+TEST_WITH(a_life_tells_of_itself_at_once, set_up, tear_down)
+{
+    struct elapse__cluster *cluster = *state;
+
+    cluster->queue.lease_ms = 3600000;
+    begin(cluster);
+    while (read_count(&beats) == 0)
+        rest();
+    end(cluster);
+}
+
+TEST_WITH(a_node_that_ends_is_ready_for_nothing, set_up, tear_down)
+{
+    struct elapse__cluster *cluster = *state;
+
+    begin(cluster);
+    while (read_count(&beats) == 0)
+        rest();
+    assert_true(has_told_ready(0));
+    end(cluster);
+    assert_false(has_told_ready(0) || has_told_ready(1));
+}
+
+TEST_WITH(a_node_that_has_told_nothing_takes_no_leave, set_up, tear_down)
+{
+    struct elapse__cluster *cluster = *state;
+
+    has_tables_now = false;
+    begin(cluster);
+    while (read_count(&looks) == 0)
+        rest();
+    end(cluster);
+    assert_int_equal(beats, 0);
+}
+
+/* While it hands its partitions over, other nodes cannot count on it. */
+TEST_WITH(a_node_that_stops_is_ready_for_nothing, set_up, tear_down)
+{
+    struct elapse__cluster *cluster = *state;
+    struct elapse__loop *core = calloc(1, sizeof *core);
+    assert_non_null(core);
+
+    begin(cluster);
+    for (uint32_t i = 0; i < PARTITIONS; i++)
+        assert_int_equal(elapse__os->lock_init(&cluster->partitions[i].monitor.lock), 0);
+    cluster->partitions[0].runner = (struct elapse__runner *)(void *)cluster; /* is not used */
+    cluster->partitions[0].core = core;
+    cluster->partitions[0].figures.partition.role = ELAPSE__ROLE_OWNING;
+    elapse__cluster_errand_nodes_look(cluster);
+    assert_true(cluster->nodes.ready[0]);
+    cluster->cores_close = true;
+    elapse__cluster_errand_nodes_look(cluster);
+    assert_false(cluster->nodes.ready[0]);
+    end(cluster);
+    for (uint32_t i = 0; i < PARTITIONS; i++)
+        elapse__lock_free(&cluster->partitions[i].monitor.lock);
+    free(core);
 }
 
 TEST_MAIN("nodes_errand")
