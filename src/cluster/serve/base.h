@@ -78,10 +78,12 @@ void elapse__cluster_errand_inbox_look(struct elapse__cluster *cluster);
 /* ---- nodes_errand.c ---- */
 
 /* Makes the arrays of `cluster->nodes`, and reads of which partitions this node is to have copies.
- * Asks the database server `host` first. If no server tells, the node has all copies for now, as in
- * a database without lists. Returns false if there is no memory. Called before the thread begins.
- */
-bool elapse__cluster_read_lists(struct elapse__cluster *cluster, unsigned host);
+ * Asks the database server `host` first. Without lists these are all partitions: in a database
+ * without the tables, or if the role has no right to read them, which is logged. Returns false,
+ * with words, if no server tells, or if there is no memory: then the caller asks again. Called
+ * before the thread begins. */
+bool elapse__cluster_read_lists(struct elapse__cluster *cluster, unsigned host,
+                                struct elapse__schema_why *why);
 
 /* Frees the arrays. Requires that the thread has ended, or was never started. */
 void elapse__cluster_nodes_free(struct elapse__cluster *cluster);

@@ -49,11 +49,8 @@ static void ask(void *context, uint32_t number)
     (void)number;
     question->is_answered = elapse__schema_read(cluster->hosts.texts[question->host],
                                                 elapse__cluster_options(cluster)->queue,
-                                                &cluster->queue, &question->why);
-    if (question->is_answered && !elapse__cluster_read_lists(cluster, question->host)) {
-        (void)snprintf(question->why.text, sizeof question->why.text, "there is no memory");
-        question->is_answered = false;
-    }
+                                                &cluster->queue, &question->why) &&
+                            elapse__cluster_read_lists(cluster, question->host, &question->why);
 }
 
 bool elapse__cluster_read_queue(struct elapse__cluster *cluster)

@@ -471,37 +471,63 @@ static bool make_arrays(struct elapse__cluster *cluster)
            nodes->rows != NULL && nodes->files != NULL && nodes->seen_files != NULL;
 }
 
-/* Reads the lists from a server that takes writes: this one, or else the others in turn. */
+/* Reads the lists from a server that takes writes: this one, or else the others in turn. Returns
+ * false if no server tells, with the words of the first one, or of one that denies the right. */
 static bool look_at_lists(const struct elapse__cluster *cluster, unsigned first,
-                          struct elapse__balance_view *view)
+                          struct elapse__balance_view *view, bool *has_tables,
+                          struct elapse__schema_why *why)
 {
     const char *queue = elapse__cluster_options(cluster)->queue;
-    bool is_read = false, has_tables = false, lacks_right = false;
+    bool is_read = false;
 
-    for (unsigned i = 0; i < cluster->hosts.count && !is_read && !lacks_right; i++) {
-        struct elapse__schema_why why = {.text = ""};
+    *why = (struct elapse__schema_why){.text = ""};
+    for (unsigned i = 0; i < cluster->hosts.count && !is_read && !why->lacks_right; i++) {
+        struct elapse__schema_why here = {.text = ""};
         struct elapse__nodes_session *session = elapse__nodes_open(
-            cluster->hosts.texts[(first + i) % cluster->hosts.count], queue, 0, &why);
-        is_read = session != NULL && elapse__nodes_look(session, view, &has_tables, &why);
-        lacks_right = why.lacks_right;
+            cluster->hosts.texts[(first + i) % cluster->hosts.count], queue, 0, &here);
+        is_read = session != NULL && elapse__nodes_look(session, view, has_tables, &here);
         elapse__nodes_close(session);
+        if (i == 0 || here.lacks_right)
+            *why = here;
     }
-    return is_read && has_tables;
+    return is_read;
 }
 
-bool elapse__cluster_read_lists(struct elapse__cluster *cluster, unsigned host)
+/* Notes of which partitions this node is to have copies. Without lists these are all. */
+static void take_lists(struct elapse__cluster *cluster, const struct elapse__balance_view *view)
+{
+    const bool has_view = view->partition_count > 0;
+    const int me = elapse__balance_find(view, cluster->name);
+
+    ELAPSE__ASSERT(!has_view || view->partition_count == cluster->queue.partitions);
+    for (uint32_t i = 0; i < cluster->queue.partitions; i++) {
+        cluster->nodes.wants[i] = !has_view || elapse__replicas_wants(view, i, me);
+        if (has_view)
+            cluster->nodes.rows[i] = view->partitions[i].row;
+    }
+}
+
+bool elapse__cluster_read_lists(struct elapse__cluster *cluster, unsigned host,
+                                struct elapse__schema_why *why)
 {
     struct elapse__balance_view view = {.nodes = NULL};
+    bool has_tables = false;
 
-    if (!make_arrays(cluster))
+    if (!make_arrays(cluster)) {
+        (void)snprintf(why->text, sizeof why->text, "there is no memory");
         return false;
-    bool is_read = look_at_lists(cluster, host, &view);
-    const int me = elapse__balance_find(&view, cluster->name);
-    for (uint32_t i = 0; i < cluster->queue.partitions; i++) {
-        cluster->nodes.wants[i] = !is_read || elapse__replicas_wants(&view, i, me);
-        if (is_read)
-            cluster->nodes.rows[i] = view.partitions[i].row;
     }
+    bool is_read = look_at_lists(cluster, host, &view, &has_tables, why);
+    ELAPSE__ASSERT(is_read || view.partition_count == 0);
+    if (!is_read && !why->lacks_right)
+        return false;
+    if (!is_read)
+        elapse__logger(elapse__cluster_logger(cluster), ELAPSE__LOGGER_WARNING,
+                       ELAPSE__EVENT_CLUSTER,
+                       "this node makes a copy of each partition, because it cannot read which "
+                       "ones it is to have: %s",
+                       why->text);
+    take_lists(cluster, &view);
     elapse__nodes_free(&view);
     return true;
 }

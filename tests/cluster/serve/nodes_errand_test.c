@@ -16,8 +16,11 @@ enum { PARTITIONS = 2, LEASE_MS = 20, LOOKS = 60, LOOKS_MAX = 6000 };
 
 /* The database. The lock guards what the thread changes. */
 static struct elapse__lock lock;
-static const char *address_of_twin; /* in the row of this node; NULL: it has no row */
-static bool has_tables_now;
+static const char *address_of_twin;      /* in the row of this node; NULL: it has no row */
+static struct elapse__schema_why answer; /* why the database cannot be asked; "": it can */
+static const struct elapse__schema_why standby = {.text = "session is read-only"};
+static const char *opened; /* the server that was asked last */
+static bool has_tables_now, has_lists;
 static unsigned looks, beats;
 static bool told[PARTITIONS]; /* what the last beat said */
 
@@ -37,8 +40,12 @@ struct elapse__nodes_session *__wrap_elapse__nodes_open(const char *host, const 
                                                         uint32_t limit_ms,
                                                         struct elapse__schema_why *why)
 {
-    (void)host, (void)queue, (void)limit_ms, (void)why;
-    return (struct elapse__nodes_session *)(void *)told; /* is not looked into */
+    (void)queue, (void)limit_ms;
+    opened = host;
+    *why = strcmp(host, "a standby") == 0 ? standby : answer;
+    return why->text[0] != '\0'
+               ? NULL
+               : (struct elapse__nodes_session *)(void *)told; /* is not looked into */
 }
 
 void __wrap_elapse__nodes_close(struct elapse__nodes_session *session)
@@ -56,7 +63,8 @@ bool __wrap_elapse__nodes_look(struct elapse__nodes_session *session,
         .nodes = calloc(1, sizeof *view->nodes),
         .node_count = address_of_twin != NULL,
         .partitions = calloc(PARTITIONS, sizeof *view->partitions),
-        .partition_count = PARTITIONS,
+        .partition_count = has_tables_now ? PARTITIONS : 0,
+        .has_lists = has_lists,
         .timeline = 1,
         .system_identifier = 1,
     };
@@ -67,6 +75,8 @@ bool __wrap_elapse__nodes_look(struct elapse__nodes_session *session,
     view->nodes[0].unready_since_ms = calloc(PARTITIONS, sizeof(uint64_t));
     for (unsigned i = 0; i < PARTITIONS; i++)
         view->partitions[i].owner = view->partitions[i].preferred = view->partitions[i].target = -1;
+    if (has_lists) /* only of the first partition, and without this node */
+        view->partitions[0].replicas[view->partitions[0].replica_count++] = -1;
     elapse__lock(&lock);
     looks++;
     elapse__unlock(&lock);
@@ -105,7 +115,9 @@ static int set_up(void **state)
     (void)snprintf(cluster->name, sizeof cluster->name, "n1");
     (void)snprintf(cluster->address, sizeof cluster->address, "here:1");
     address_of_twin = NULL;
+    answer = (struct elapse__schema_why){.text = ""};
     has_tables_now = true;
+    has_lists = false;
     looks = beats = 0;
     *state = cluster;
     return elapse__os->lock_init(&lock) + elapse__os_event_open(&cluster->event);
@@ -123,10 +135,16 @@ static int tear_down(void **state)
     return 0;
 }
 
+static void read_lists(struct elapse__cluster *cluster)
+{
+    struct elapse__schema_why why = {.text = ""};
+    assert_true(elapse__cluster_read_lists(cluster, 0, &why));
+}
+
 /* Begins the thread. This node has a copy of each partition, and is ready for the first one. */
 static void begin(struct elapse__cluster *cluster)
 {
-    assert_true(elapse__cluster_read_lists(cluster, 0));
+    read_lists(cluster);
     looks = 0;
     cluster->nodes.ready[0] = true;
     memset(cluster->nodes.has_copy, true, PARTITIONS);
@@ -260,6 +278,60 @@ TEST_WITH(a_node_that_stops_is_ready_for_nothing, set_up, tear_down)
     for (uint32_t i = 0; i < PARTITIONS; i++)
         elapse__lock_free(&cluster->partitions[i].monitor.lock);
     free(core);
+}
+
+static void expect_wishes(const struct elapse__cluster *cluster, bool first, bool second)
+{
+    assert_int_equal(cluster->nodes.wants[0], first);
+    assert_int_equal(cluster->nodes.wants[1], second);
+}
+
+TEST_WITH(a_node_begins_with_the_copies_that_the_lists_give_it, set_up, tear_down)
+{
+    has_lists = true;
+    read_lists(*state);
+    expect_wishes(*state, false, true);
+}
+
+TEST_WITH(a_node_begins_with_all_copies_where_there_are_no_tables, set_up, tear_down)
+{
+    has_tables_now = false;
+    read_lists(*state);
+    expect_wishes(*state, true, true);
+}
+
+/* It would make copies of all partitions, and could run out of memory. */
+TEST_WITH(a_node_does_not_begin_before_it_has_read_the_lists, set_up, tear_down)
+{
+    struct elapse__cluster *cluster = *state;
+    struct elapse__schema_why why = {.text = ""};
+
+    has_lists = true;
+    answer = (struct elapse__schema_why){.text = "too many clients already"};
+    cluster->hosts.texts[1] = "a standby";
+    cluster->hosts.count = 2;
+    assert_false(elapse__cluster_read_lists(cluster, 0, &why));
+    assert_string_equal(why.text, "too many clients already"); /* the server's own words */
+    assert_string_equal(opened, "a standby");
+    assert_false(elapse__cluster_read_lists(cluster, 1, &why));
+    assert_string_equal(why.text, "session is read-only");
+    assert_string_equal(opened, "a database");
+    answer.text[0] = '\0';
+    assert_true(elapse__cluster_read_lists(cluster, 1, &why));
+    expect_wishes(cluster, false, true);
+}
+
+/* Whichever server is asked first. */
+TEST_WITH(a_node_without_the_right_to_read_the_lists_has_all_copies, set_up, tear_down)
+{
+    answer = (struct elapse__schema_why){.text = "permission denied", .lacks_right = true};
+    read_lists(*state);
+    expect_wishes(*state, true, true);
+    ((struct elapse__cluster *)*state)->hosts.texts[0] = "a standby";
+    ((struct elapse__cluster *)*state)->hosts.texts[1] = "a database";
+    ((struct elapse__cluster *)*state)->hosts.count = 2;
+    read_lists(*state);
+    expect_wishes(*state, true, true);
 }
 
 TEST_MAIN("nodes_errand")
