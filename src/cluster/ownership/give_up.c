@@ -53,6 +53,16 @@ static uint32_t count_ready(const struct elapse__balance_view *view, uint32_t pa
     return ready;
 }
 
+/* Returns whether the files are of another database, as after elapse cluster accept-database, so
+ * that they are never compared (elapse__watch_trusts). */
+static bool are_of_other_system(const struct elapse__give_up *files,
+                                const struct elapse__balance_view *view)
+{
+    const struct elapse__partition_witness *end = &files->end.witness;
+
+    return end->place.group > 0 && end->system_identifier != view->system_identifier;
+}
+
 /* Returns whether the files are continued (G4), or why they are not. */
 static enum elapse__give_up_answer compare(const struct elapse__give_up *files)
 {
@@ -92,6 +102,8 @@ enum elapse__give_up_answer elapse__give_up_ask(const struct elapse__give_up *fi
         return ELAPSE__GIVE_UP_NO_OWNER;
     if (count_ready(view, partition) < options->followers + 1)
         return ELAPSE__GIVE_UP_FEW_COPIES;
+    if (are_of_other_system(files, view))
+        return ELAPSE__GIVE_UP_OTHER_SYSTEM;
     enum elapse__give_up_answer answer = compare(files);
     if (answer != ELAPSE__GIVE_UP_YES)
         return answer;

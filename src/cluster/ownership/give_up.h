@@ -22,7 +22,8 @@
  *       may be the one that is about to take over, and nobody follows it.
  *   G3  The row has no mark, and no words of a node that misses groups.
  *   G4  The files are continued. A log that is as long may be another one. A log that was trimmed
- *       behind the place cannot be compared: such files stay, until an operator removes them.
+ *       behind the place cannot be compared: such files stay, until an operator removes them. So
+ *       do those of another system than the database (R7 of partition.h).
  *   G5  The view of this node is calm (B3 of balance.h), and moves are not paused.
  *   G6  Before the view was read by which files are set aside, this session has written that this
  *       node is not ready. So of two nodes that give up the same partition, the one that looks
@@ -80,6 +81,7 @@ bool elapse__give_up_is_continued(const struct elapse__give_up *files);
     X(MARKED, "groups of the partition are lost")                                         \
     X(NO_OWNER, "no living node owns the partition")                                      \
     X(FEW_COPIES, "not enough other nodes are ready for the partition")                   \
+    X(OTHER_SYSTEM, "they are of another system than the database")                       \
     X(OTHER_LOG, "the log has other groups")                                              \
     X(UNKNOWN, "the log was trimmed behind their last group, so nobody can compare them") \
     X(NOT_COMPARED, "they were not compared in this session yet")                         \

@@ -4,8 +4,9 @@
  *
  *      part-N --set aside--> part-N.left-EPOCH --removed--> part-N.gone --> nothing
  *
- * A directory with the last name is about to be removed, and may lack files. So the next start
- * removes what a crash has left of it.
+ * If part-N.left-EPOCH is there, as with files that an operator has to remove, the name is
+ * part-N.left-EPOCH-2, and so on. A directory with the last name is about to be removed, and may
+ * lack files. So the next start removes what a crash has left of it.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,6 +17,8 @@
 #include "../../base/assert.h"
 #include "../../os/program.h"
 #include "base.h"
+
+enum { NAMES_MAX = 100 }; /* of directories that were left in one epoch */
 
 static const char aside_word[] = ".left-", gone_word[] = ".gone";
 
@@ -54,7 +57,7 @@ elapse__cluster_files(const struct elapse__cluster_partition *partition, unsigne
     const struct elapse__store_witness *known = &left->known;
     struct elapse__cluster_files files = {
         .has_files = is_aside ? partition->is_aside : partition->is_left,
-        .number = is_aside ? 0 : partition->files_number,
+        .number = is_aside ? partition->aside_number : partition->files_number,
         .end = {{left->end_group, left->end_hash},
                 left->memory.seen_epoch,
                 left->memory.system_identifier,
@@ -88,26 +91,58 @@ static int note_continued(const struct elapse__cluster_partition *partition, uns
     return elapse__store_remember_left(&elapse__files_linux, directory, left);
 }
 
+/* Writes the name that a directory gets which was left in this epoch. The first number is 1. */
+static int name_aside(const struct elapse__cluster_partition *partition, uint64_t epoch,
+                      unsigned number, char path[ELAPSE__CLUSTER_PARTITION_DIRECTORY_BYTES])
+{
+    char suffix[16] = "";
+
+    if (number > 1)
+        (void)snprintf(suffix, sizeof suffix, "-%u", number);
+    int size = snprintf(path, ELAPSE__CLUSTER_PARTITION_DIRECTORY_BYTES, "%s%s%" PRIu64 "%s",
+                        partition->directory, aside_word, epoch, suffix);
+    return size > 0 && size < ELAPSE__CLUSTER_PARTITION_DIRECTORY_BYTES ? 0 : ENAMETOOLONG;
+}
+
+/* Renames the directory to the first such name that is free, and stores the name. A name is taken
+ * if an operator has not removed the directory that has it, and the node has left the partition
+ * twice in one epoch. */
+static int rename_aside(const struct elapse__cluster_partition *partition, uint64_t epoch,
+                        char path[ELAPSE__CLUSTER_PARTITION_DIRECTORY_BYTES])
+{
+    int error = EEXIST;
+
+    for (unsigned number = 1; number <= NAMES_MAX && (error == EEXIST || error == ENOTEMPTY);
+         number++) {
+        error = name_aside(partition, epoch, number, path);
+        if (error == 0)
+            error = elapse__os_rename(partition->directory, path);
+    }
+    return error;
+}
+
 void elapse__cluster_set_aside(struct elapse__cluster_partition *partition)
 {
     const char *directory = partition->directory;
+    char path[ELAPSE__CLUSTER_PARTITION_DIRECTORY_BYTES] = "";
     struct elapse__store_left left = partition->left;
 
-    ELAPSE__ASSERT(partition->is_left && !partition->is_aside);
+    ELAPSE__ASSERT(partition->is_left);
     ELAPSE__ASSERT(partition->store == NULL && partition->runner == NULL);
     int error = note_continued(partition, ELAPSE__CLUSTER_FILES_LEFT, directory, &left);
-    int size = snprintf(partition->aside, sizeof partition->aside, "%s%s%" PRIu64, directory,
-                        aside_word, left.memory.seen_epoch);
-    if (error == 0 && (size < 0 || (size_t)size >= sizeof partition->aside))
-        error = ENAMETOOLONG;
     if (error == 0)
-        error = elapse__os_rename(directory, partition->aside);
+        error = rename_aside(partition, left.memory.seen_epoch, path);
     if (error != 0) {
-        complain(partition, directory, error);
+        elapse__cluster_partition_say(partition, ELAPSE__LOGGER_WARNING,
+                                      "partition %" PRIu32 ": %s cannot be set aside%s%s: %s",
+                                      partition->number, directory, path[0] == '\0' ? "" : " as ",
+                                      path, elapse__os_error_text(error));
         return;
     }
     (void)sync_outer(partition->cluster); /* after a crash the old name is as good */
+    memcpy(partition->aside, path, sizeof partition->aside);
     partition->aside_left = left;
+    partition->aside_number = partition->files_number;
     partition->is_aside = true;
     partition->is_left = false;
     elapse__cluster_partition_say(partition, ELAPSE__LOGGER_NOTICE,
@@ -241,17 +276,37 @@ static bool read_digits(const char **text, uint64_t *number)
     return errno == 0;
 }
 
-static void find_aside(struct elapse__cluster_partition *partition, const char *name)
+/* Returns whether a name of a directory is of a later one than that which was found before. In one
+ * epoch the later name is longer, or the greater one. */
+static bool is_later(const struct elapse__cluster_partition *partition, const char *path,
+                     uint64_t epoch)
 {
-    bool is_left = false;
-    int size = snprintf(partition->aside, sizeof partition->aside, "%s/%s",
-                        outer_of(partition->cluster), name);
+    const uint64_t found = partition->aside_left.memory.seen_epoch;
+    const size_t length = strlen(path), before = strlen(partition->aside);
 
-    if (size < 0 || (size_t)size >= sizeof partition->aside)
+    if (!partition->is_aside || epoch != found)
+        return !partition->is_aside || epoch > found;
+    return length != before ? length > before : strcmp(path, partition->aside) > 0;
+}
+
+/* The latest directory counts: earlier ones were there when it was set aside, so an operator has to
+ * remove them. */
+static void find_aside(struct elapse__cluster_partition *partition, const char *name,
+                       uint64_t epoch)
+{
+    char path[ELAPSE__CLUSTER_PARTITION_DIRECTORY_BYTES];
+    struct elapse__store_left left;
+    bool is_left = false;
+    int size = snprintf(path, sizeof path, "%s/%s", outer_of(partition->cluster), name);
+
+    if (size < 0 || (size_t)size >= sizeof path || !is_later(partition, path, epoch))
         return;
-    int error = elapse__store_recall_left(&elapse__files_linux, partition->aside,
-                                          &partition->aside_left, &is_left);
-    partition->is_aside = error == 0 && is_left; /* other ones are left to the operator */
+    int error = elapse__store_recall_left(&elapse__files_linux, path, &left, &is_left);
+    if (error != 0 || !is_left)
+        return; /* other ones are left to the operator */
+    memcpy(partition->aside, path, sizeof partition->aside);
+    partition->aside_left = left;
+    partition->is_aside = true;
 }
 
 static void remove_gone(struct elapse__cluster_partition *partition)
@@ -278,11 +333,12 @@ static int look_at_name(void *context, const char *name)
     struct elapse__cluster_partition *partition = &cluster->partitions[number];
     if (strcmp(rest, gone_word) == 0)
         remove_gone(partition);
-    if (strncmp(rest, aside_word, strlen(aside_word)) != 0 || partition->is_aside)
+    if (strncmp(rest, aside_word, strlen(aside_word)) != 0)
         return 0;
     rest += strlen(aside_word);
-    if (read_digits(&rest, &epoch) && *rest == '\0')
-        find_aside(partition, name);
+    if (read_digits(&rest, &epoch) &&
+        (*rest == '\0' || (*rest++ == '-' && read_digits(&rest, &number) && *rest == '\0')))
+        find_aside(partition, name, epoch);
     return 0;
 }
 

@@ -211,11 +211,24 @@ static bool are_given_up(const struct elapse__cluster_partition *partition, unsi
            elapse__cluster_are_same_files(&files, &seen->files);
 }
 
+/* Returns whether files that were set aside are to be removed some time. Those that an operator has
+ * to remove are not waited for. */
+static bool has_aside_to_remove(const struct elapse__cluster_partition *partition)
+{
+    const struct elapse__cluster_files files =
+        elapse__cluster_files(partition, ELAPSE__CLUSTER_FILES_ASIDE);
+    const struct elapse__cluster_seen_files *seen =
+        &partition->seen_files[ELAPSE__CLUSTER_FILES_ASIDE];
+
+    return files.has_files &&
+           !(seen->stays && elapse__cluster_are_same_files(&files, &seen->files));
+}
+
 static void look_for_setting_aside(struct elapse__cluster_partition *partition, uint64_t now_ms)
 {
     ELAPSE__ASSERT(!partition->is_wanted && !partition->is_called);
-    if (partition->has_remover || partition->is_aside || now_ms < partition->next_give_up_ms ||
-        !are_given_up(partition, ELAPSE__CLUSTER_FILES_LEFT))
+    if (partition->has_remover || now_ms < partition->next_give_up_ms ||
+        !are_given_up(partition, ELAPSE__CLUSTER_FILES_LEFT) || has_aside_to_remove(partition))
         return;
     partition->next_give_up_ms = now_ms + leases(partition, AGAIN_LEASES);
     begin(partition, ELAPSE__CLUSTER_SETS_ASIDE);

@@ -19,6 +19,7 @@ struct slot {
     struct elapse__cluster_files there; /* as the loop has told */
     struct elapse__give_up files;
     bool is_given_up;
+    bool stays;                       /* the answer does not pass */
     enum elapse__give_up_answer said; /* the last answer that the log has */
 };
 
@@ -57,8 +58,8 @@ void elapse__giving_note_files(struct elapse__giving *giving)
     for (size_t i = 0; i < giving->count; i++) {
         const struct elapse__cluster_files *now = &giving->cluster->nodes.files[i];
         struct slot *slot = &giving->slots[i];
-        if (!elapse__cluster_are_same_files(now, &slot->there))
-            slot->files.has_files = slot->is_given_up = false; /* other ones */
+        if (!elapse__cluster_are_same_files(now, &slot->there)) /* other ones */
+            *slot = (struct slot){.is_given_up = false};
         slot->there = *now;
     }
 }
@@ -108,19 +109,27 @@ bool elapse__giving_take(struct elapse__giving *giving, const struct elapse__bal
 
 /* ---- deciding ---- */
 
+/* Returns whether files stay for a reason that does not pass. A node that uses the wrong database
+ * can be given the right one again, so the system counts only for what was set aside before. */
+static bool does_last(const struct slot *slot, enum elapse__give_up_answer answer)
+{
+    return answer == ELAPSE__GIVE_UP_OTHER_LOG || answer == ELAPSE__GIVE_UP_UNKNOWN ||
+           (answer == ELAPSE__GIVE_UP_OTHER_SYSTEM && slot->files.is_aside);
+}
+
 /* Leaves a line for the log if files stay for a reason that does not pass. */
 static void say_why(struct elapse__giving *giving, struct slot *slot, uint32_t partition,
                     enum elapse__give_up_answer answer)
 {
-    bool lasts = answer == ELAPSE__GIVE_UP_OTHER_LOG || answer == ELAPSE__GIVE_UP_UNKNOWN;
-
-    if (!lasts || answer == slot->said)
+    if (!slot->stays || answer == slot->said)
         return;
     slot->said = answer;
     elapse__cluster_partition_say(
         &giving->cluster->partitions[partition], ELAPSE__LOGGER_WARNING,
-        "partition %" PRIu32 ": the files of this node's copy stay, although it has left them: %s",
-        partition, elapse__give_up_words(answer));
+        "partition %" PRIu32
+        ": the files of this node's copy%s stay, although it has left them: %s",
+        partition, slot->files.is_aside ? " that were set aside" : "",
+        elapse__give_up_words(answer));
 }
 
 /* Returns whether there are files to give up, if the view is confirmed. */
@@ -141,6 +150,7 @@ static bool choose(struct elapse__giving *giving, const struct elapse__balance_v
         uint32_t partition = (uint32_t)(i / ELAPSE__CLUSTER_FILES);
         enum elapse__give_up_answer answer =
             elapse__give_up_ask(&slot->files, view, partition, me, &options, now_ms);
+        slot->stays = does_last(slot, answer);
         say_why(giving, slot, partition, answer);
         bool is_told = slot->files.is_aside || (told != NULL && !told[partition]); /* G6 */
         slot->is_given_up = answer == ELAPSE__GIVE_UP_YES && is_told;
@@ -190,6 +200,7 @@ bool elapse__giving_publish(struct elapse__giving *giving)
         nodes->seen_files[i] = (struct elapse__cluster_seen_files){
             .files = slot->there,
             .is_given_up = slot->is_given_up,
+            .stays = slot->stays,
             .is_continued = elapse__give_up_is_continued(&slot->files),
             .continued = slot->files.end.witness,
         };
@@ -204,7 +215,7 @@ void elapse__giving_publish_nothing(struct elapse__giving *giving)
 
     ELAPSE__ASSERT_LOCK_HELD(&nodes->errand.monitor.lock);
     for (size_t i = 0; i < giving->count; i++) {
-        giving->slots[i].is_given_up = false;
-        nodes->seen_files[i].is_given_up = false;
+        giving->slots[i].is_given_up = giving->slots[i].stays = false;
+        nodes->seen_files[i].is_given_up = nodes->seen_files[i].stays = false;
     }
 }

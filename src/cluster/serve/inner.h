@@ -140,6 +140,7 @@ static inline bool elapse__cluster_are_same_files(const struct elapse__cluster_f
 struct elapse__cluster_seen_files {
     struct elapse__cluster_files files; /* the ones that were looked at */
     bool is_given_up;                   /* they are to be set aside, or removed */
+    bool stays;                         /* they never are, so an operator has to remove them */
     bool is_continued;
     struct elapse__partition_witness continued; /* if so: a place that continues their end */
 };
@@ -270,6 +271,7 @@ struct elapse__cluster_partition {
                       it, and the remover takes it away */
     char aside[ELAPSE__CLUSTER_PARTITION_DIRECTORY_BYTES];
     struct elapse__store_left aside_left; /* what that directory says */
+    uint64_t aside_number;                /* the next one when they were set aside; 0: before */
     uint64_t files_number;                /* how often a copier has begun */
     struct elapse__cluster_seen_files seen_files[ELAPSE__CLUSTER_FILES];
     struct elapse__os_thread remover; /* removes the files that were set aside */

@@ -247,11 +247,25 @@ GIVE_UP_TEST(another_database_says_nothing_of_them)
 {
     view.system_identifier = 8;
     take();
-    expect(ELAPSE__GIVE_UP_NOT_COMPARED);
+    expect(ELAPSE__GIVE_UP_OTHER_SYSTEM);
     view.system_identifier = 7;
     view.timeline = 2;
     take();
     expect(ELAPSE__GIVE_UP_NOT_COMPARED);
+    view.timeline = 3;
+    compare(true, 88);
+    expect(ELAPSE__GIVE_UP_YES);
+}
+
+/* There is nothing to compare. */
+GIVE_UP_TEST(files_without_a_group_are_of_any_system)
+{
+    const struct elapse__partition_witness none = {.system_identifier = 7};
+
+    elapse__give_up_begin(&files, &none, false, 0);
+    view.system_identifier = 8;
+    take();
+    expect(ELAPSE__GIVE_UP_YES);
 }
 
 GIVE_UP_TEST(files_are_kept_for_a_while)

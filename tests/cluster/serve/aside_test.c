@@ -6,12 +6,26 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../../src/cluster/serve/base.h"
+#include "../../../src/cluster/serve/copies.h"
+#include "../../../src/cluster/serve/core.h"
+#include "../../../src/engine/store/remember.h"
 #include "../../../src/os/os.h"
+#include "../../../src/os/program.h"
 #include "../../engine/store/directory.h"
 #include "../../support/test.h"
 
+/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the linker's names */
+void __wrap_elapse__cluster_partition_tell(struct elapse__cluster_partition *partition);
+
+/* There is no router to tell. */
+void __wrap_elapse__cluster_partition_tell(struct elapse__cluster_partition *partition)
+{
+    (void)partition;
+}
+/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+
 static struct elapse__loop_options options;
+static struct elapse__balance_row row;
 
 /* A partition whose directory was left in epoch 7. */
 static int set_up(void **state)
@@ -23,6 +37,10 @@ static int set_up(void **state)
     options.directory = directory_make();
     cluster->service.loop.peers.logger.most = ELAPSE__LOGGER_ERROR;
     cluster->service.loop.options = &options;
+    cluster->queue.lease_ms = 20;
+    cluster->nodes.rows = &row;
+    cluster->nodes.errand.is_running = true;
+    assert_int_equal(elapse__os->lock_init(&cluster->nodes.errand.monitor.lock), 0);
     cluster->partitions = partition;
     cluster->partition_count = 1;
     (void)snprintf(partition->directory, sizeof partition->directory, "%s/part-0",
@@ -37,6 +55,7 @@ static int tear_down(void **state)
     struct elapse__cluster_partition *partition = *state;
 
     (void)elapse__os_close(partition->cluster->event);
+    elapse__lock_free(&partition->cluster->nodes.errand.monitor.lock);
     elapse__lock_free(&partition->monitor.lock);
     free(partition->cluster);
     free(partition);
@@ -122,6 +141,121 @@ TEST_WITH(files_that_the_log_has_are_removed, set_up, tear_down)
     make_file("part-0.left-7/journal/1.log");
     elapse__cluster_remove_aside(partition);
     assert_false(is_there("part-0.left-7") || is_there("part-0.gone") || partition->is_aside);
+}
+
+/* Makes the directory of a partition that was left in this epoch. */
+static void leave(struct elapse__cluster_partition *partition, uint64_t epoch)
+{
+    make_directory("part-0");
+    partition->left = (struct elapse__store_left){.memory.seen_epoch = epoch};
+    partition->is_left = true;
+}
+
+TEST_WITH(a_name_that_is_taken_is_not_waited_for, set_up, tear_down)
+{
+    struct elapse__cluster_partition *partition = *state;
+
+    for (unsigned i = 0; i < 3; i++) {
+        leave(partition, 7);
+        elapse__cluster_set_aside(partition);
+        assert_false(is_there("part-0") || partition->is_left);
+        assert_true(partition->is_aside);
+        partition->is_aside = i == 2; /* the first two stay, and are the operator's */
+    }
+    assert_true(is_there("part-0.left-7") && is_there("part-0.left-7-2"));
+    assert_string_equal(partition->aside, path_of("part-0.left-7-3"));
+    elapse__cluster_remove_aside(partition);
+    assert_true(is_there("part-0.left-7") && is_there("part-0.left-7-2"));
+    assert_false(is_there("part-0.left-7-3"));
+}
+
+TEST_WITH(a_line_has_the_name_that_a_directory_cannot_get, set_up, tear_down)
+{
+    struct elapse__cluster_partition *partition = *state;
+
+    partition->is_left = true; /* but there is no directory */
+    partition->left.memory.seen_epoch = 7;
+    elapse__cluster_set_aside(partition);
+    assert_true(partition->is_left && !partition->is_aside);
+    assert_non_null(strstr(last_line(partition), "part-0 cannot be set aside as "));
+    assert_non_null(strstr(last_line(partition), "part-0.left-7: "));
+}
+
+/* Writes what the next life needs to know of a directory that was set aside. */
+static void make_found(const char *name, uint64_t epoch)
+{
+    const struct elapse__store_memory memory = {.genesis = 1, .seen_epoch = epoch};
+    const struct elapse__store_left left = {.end_group = epoch};
+
+    make_directory(name);
+    assert_int_equal(elapse__store_remember(&elapse__files_linux, path_of(name), &memory), 0);
+    assert_int_equal(elapse__store_remember_left(&elapse__files_linux, path_of(name), &left), 0);
+}
+
+TEST_WITH(the_latest_directory_is_found, set_up, tear_down)
+{
+    static const char *const names[] = {"part-0.left-10",   "part-0.left-9",
+                                        "part-0.left-9-3",  "part-0.left-10-2",
+                                        "part-0.left-10-9", "part-0.left-10-10"};
+    struct elapse__cluster_partition *partition = *state;
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        make_found(names[i], i == 1 || i == 2 ? 9 : 10);
+    make_directory("part-0.left-11"); /* nobody has compared it */
+    make_found("part-0.left-12-", 12);
+    make_found("part-0.left-12-2x", 12);
+    elapse__cluster_find_aside(partition->cluster);
+    assert_true(partition->is_aside);
+    assert_string_equal(partition->aside, path_of("part-0.left-10-10"));
+    assert_true(partition->aside_left.end_group == 10);
+}
+
+/* Tells the loop's side what the database says of the files. */
+static void decide(struct elapse__cluster_partition *partition, unsigned kind, bool is_given_up,
+                   bool stays)
+{
+    partition->seen_files[kind] = (struct elapse__cluster_seen_files){
+        .files = elapse__cluster_files(partition, kind),
+        .is_given_up = is_given_up,
+        .stays = stays,
+    };
+}
+
+/* Looks at the copies, and waits until what begins is done. */
+static void look(struct elapse__cluster_partition *partition)
+{
+    struct elapse__os_watch nothing = {.file = -1};
+
+    partition->next_give_up_ms = 0;
+    do {
+        elapse__cluster_copies_look(partition->cluster);
+        (void)elapse__os_wait(&nothing, 1, 1000000);
+    } while (partition->copy == ELAPSE__CLUSTER_SETS_ASIDE);
+}
+
+TEST_WITH(files_that_stay_block_no_others, set_up, tear_down)
+{
+    struct elapse__cluster_partition *partition = *state;
+
+    make_aside(partition);
+    leave(partition, 8);
+    partition->copy = ELAPSE__CLUSTER_HAS_NO_COPY;
+    decide(partition, ELAPSE__CLUSTER_FILES_LEFT, true, false);
+    decide(partition, ELAPSE__CLUSTER_FILES_ASIDE, false, false);
+    look(partition);
+    assert_true(partition->is_left); /* the others are removed first */
+    decide(partition, ELAPSE__CLUSTER_FILES_ASIDE, false, true);
+    look(partition);
+    assert_false(partition->is_left);
+    assert_true(is_there("part-0.left-7") && is_there("part-0.left-8"));
+    const struct elapse__cluster_files now =
+        elapse__cluster_files(partition, ELAPSE__CLUSTER_FILES_ASIDE);
+    assert_false(elapse__cluster_are_same_files(
+        &now, &partition->seen_files[ELAPSE__CLUSTER_FILES_ASIDE].files));
+    leave(partition, 9);
+    decide(partition, ELAPSE__CLUSTER_FILES_LEFT, true, false);
+    look(partition);
+    assert_true(partition->is_left); /* the answer was about other files */
 }
 
 TEST_MAIN("aside")

@@ -12,7 +12,7 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 
-enum { PARTITIONS = 2, LEASE_MS = 20, LOOKS = 60, LOOKS_MAX = 6000 };
+enum { PARTITIONS = 2, NODES = 3, LEASE_MS = 20, LOOKS = 60, LOOKS_MAX = 6000 };
 
 /* The database. The lock guards what the thread changes. */
 static struct elapse__lock lock;
@@ -21,8 +21,23 @@ static struct elapse__schema_why answer; /* why the database cannot be asked; ""
 static const struct elapse__schema_why standby = {.text = "session is read-only"};
 static const char *opened; /* the server that was asked last */
 static bool has_tables_now, has_lists;
+static struct elapse__balance_row row_of_all;
+static bool has_others; /* n2 owns all, and n3 follows */
 static unsigned looks, beats;
 static bool told[PARTITIONS]; /* what the last beat said */
+
+static void make_node(struct elapse__balance_node *node, unsigned number)
+{
+    (void)snprintf(node->name, sizeof node->name, "n%u", number + 1);
+    (void)snprintf(node->address, sizeof node->address, "%s",
+                   address_of_twin == NULL ? "here:1" : address_of_twin);
+    node->ready = calloc(PARTITIONS, sizeof *node->ready);
+    node->unready_since_ms = calloc(PARTITIONS, sizeof *node->unready_since_ms);
+    assert_non_null(node->ready);
+    assert_non_null(node->unready_since_ms);
+    memset(node->ready, number > 0, PARTITIONS);
+    node->lives = true;
+}
 
 /* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the linker's names */
 struct elapse__nodes_session *__wrap_elapse__nodes_open(const char *host, const char *queue,
@@ -60,23 +75,24 @@ bool __wrap_elapse__nodes_look(struct elapse__nodes_session *session,
     (void)session, (void)why;
     elapse__nodes_free(view);
     *view = (struct elapse__balance_view){
-        .nodes = calloc(1, sizeof *view->nodes),
-        .node_count = address_of_twin != NULL,
+        .nodes = calloc(NODES, sizeof *view->nodes),
+        .node_count = has_others ? NODES : address_of_twin != NULL,
         .partitions = calloc(PARTITIONS, sizeof *view->partitions),
         .partition_count = has_tables_now ? PARTITIONS : 0,
         .has_lists = has_lists,
         .timeline = 1,
         .system_identifier = 1,
     };
-    (void)snprintf(view->nodes[0].name, sizeof view->nodes[0].name, "n1");
-    (void)snprintf(view->nodes[0].address, sizeof view->nodes[0].address, "%s",
-                   address_of_twin == NULL ? "" : address_of_twin);
-    view->nodes[0].ready = calloc(PARTITIONS, sizeof *view->nodes[0].ready);
-    view->nodes[0].unready_since_ms = calloc(PARTITIONS, sizeof(uint64_t));
+    for (unsigned i = 0; i < view->node_count; i++)
+        make_node(&view->nodes[i], i);
     for (unsigned i = 0; i < PARTITIONS; i++)
-        view->partitions[i].owner = view->partitions[i].preferred = view->partitions[i].target = -1;
-    if (has_lists) /* only of the first partition, and without this node */
-        view->partitions[0].replicas[view->partitions[0].replica_count++] = -1;
+        view->partitions[i] = (struct elapse__balance_partition){
+            .owner = has_others ? 1 : -1, .preferred = -1, .target = -1, .row = row_of_all};
+    if (has_lists) { /* only of the first partition, and without this node */
+        view->partitions[0].replica_count = 2;
+        view->partitions[0].replicas[0] = has_others ? 1 : -1;
+        view->partitions[0].replicas[1] = has_others ? 2 : -1;
+    }
     elapse__lock(&lock);
     looks++;
     elapse__unlock(&lock);
@@ -110,6 +126,7 @@ static int set_up(void **state)
     cluster->queue.lease_ms = LEASE_MS;
     cluster->partitions = calloc(PARTITIONS, sizeof *cluster->partitions);
     assert_non_null(cluster->partitions);
+    cluster->partitions[0].cluster = cluster;
     cluster->hosts.count = 1;
     cluster->hosts.texts[0] = "a database";
     (void)snprintf(cluster->name, sizeof cluster->name, "n1");
@@ -117,7 +134,8 @@ static int set_up(void **state)
     address_of_twin = NULL;
     answer = (struct elapse__schema_why){.text = ""};
     has_tables_now = true;
-    has_lists = false;
+    has_lists = has_others = false;
+    row_of_all = (struct elapse__balance_row){.last_group = 0};
     looks = beats = 0;
     *state = cluster;
     return elapse__os->lock_init(&lock) + elapse__os_event_open(&cluster->event);
@@ -332,6 +350,56 @@ TEST_WITH(a_node_without_the_right_to_read_the_lists_has_all_copies, set_up, tea
     ((struct elapse__cluster *)*state)->hosts.count = 2;
     read_lists(*state);
     expect_wishes(*state, true, true);
+}
+
+/* Tells the thread of files that were set aside, which end with a group of this system. Returns
+ * what it says of them. */
+static struct elapse__cluster_seen_files ask_of_files(struct elapse__cluster *cluster,
+                                                      uint64_t system_identifier)
+{
+    struct elapse__cluster_nodes *nodes = &cluster->nodes;
+    struct elapse__cluster_seen_files seen = {.stays = false};
+
+    has_lists = has_others = true;
+    options.keep_left_ns = 3600 * 1000 * NS_PER_MS;
+    assert_int_equal(elapse__os->lock_init(&cluster->partitions[0].monitor.lock), 0);
+    begin(cluster);
+    elapse__lock(&nodes->errand.monitor.lock);
+    nodes->is_calm = true;
+    nodes->files[ELAPSE__CLUSTER_FILES_ASIDE] =
+        (struct elapse__cluster_files){true, 0, {{8, 88}, 2, system_identifier, 1}};
+    elapse__unlock(&nodes->errand.monitor.lock);
+    for (unsigned from = read_count(&looks); read_count(&looks) < from + LOOKS;)
+        rest();
+    elapse__lock(&nodes->errand.monitor.lock);
+    seen = nodes->seen_files[ELAPSE__CLUSTER_FILES_ASIDE];
+    elapse__unlock(&nodes->errand.monitor.lock);
+    end(cluster);
+    elapse__lock_free(&cluster->partitions[0].monitor.lock);
+    return seen;
+}
+
+TEST_WITH(files_of_another_system_are_told_of_once, set_up, tear_down)
+{
+    struct elapse__cluster *cluster = *state;
+
+    const struct elapse__cluster_seen_files seen = ask_of_files(cluster, 2);
+    assert_true(seen.stays && !seen.is_given_up);
+    assert_int_equal(cluster->partitions[0].notice_count, 1);
+    assert_non_null(strstr(cluster->partitions[0].notices[0].text,
+                           "that were set aside stay, although it has left them: they are of "
+                           "another system"));
+}
+
+TEST_WITH(files_that_the_log_has_wait_for_their_time, set_up, tear_down)
+{
+    struct elapse__cluster *cluster = *state;
+
+    row_of_all = (struct elapse__balance_row){.last_group = 8, .last_hash = 88};
+    const struct elapse__cluster_seen_files seen = ask_of_files(cluster, 1);
+    assert_false(seen.stays || seen.is_given_up);
+    assert_true(seen.is_continued);
+    assert_int_equal(cluster->partitions[0].notice_count, 0);
 }
 
 TEST_MAIN("nodes_errand")
