@@ -112,16 +112,33 @@ class OneNode(NodesTest):
         node.port = node.process.wait_for_port()
         self.put(node, "a")
 
+    def node_at(self, *hosts):
+        with unittest.mock.patch.object(self.servers, "hosts", lambda: list(hosts)):
+            return self.node()
+
+    def test_it_waits_for_a_server_that_takes_writes(self):
+        """Only such a server tells which copies the node is to have. A standby, and a server that is not there, do not."""
+        node = self.node_at(self.servers.list[1].host, "host=127.0.0.1 port=1")
+        node.begin()
+        node.process.wait_for(b"waiting for the database: server 1 of 2: ")
+        log = node.process.wait_for(b"waiting for the database: server 2 of 2: ").decode()
+        self.assertIn("session is read-only", log)
+        self.assertIn("refused", log)
+        self.assertNotIn(" ready: ", log)
+
     def test_each_server_has_its_own_complaint(self):
-        """A standby, and a server that is not there."""
+        """A standby, and a server that is not there, when the primary has ended."""
         standby = self.servers.list[1]
-        with unittest.mock.patch.object(self.servers, "hosts", lambda: [standby.host, "host=127.0.0.1 port=1"]):
-            node = self.node().start()
+        node = self.node_at(standby.host, "host=127.0.0.1 port=1", self.primary.host).start()
+        self.primary.stop()
+        self.addCleanup(self.servers.wait_for_standbys, self.primary, 2)
+        self.addCleanup(self.primary.start)
         node.process.wait_for(f"; the database at {standby.directory}, port 5432: it is a standby".encode())
         log = node.process.wait_for(b"; the database at 127.0.0.1, port 1: the connection is lost, or cannot be made: ")
-        for line in (line for line in log.decode().splitlines() if "; the database at " in line):
-            self.assertEqual("refused" in line, "port 1: the connection is lost" in line, line)
-            self.assertEqual("it is a standby" in line, str(standby.directory) in line, line)
+        for line in log.decode().splitlines():
+            if "; the database at " in line and f"{self.primary.directory}," not in line:
+                self.assertEqual("refused" in line, "port 1: the connection is lost" in line, line)
+                self.assertEqual("it is a standby" in line, str(standby.directory) in line, line)
 
     def test_one_copy_is_enough_only_if_the_operator_says_so(self):
         names = self.primary.sql("show synchronous_standby_names;\n")
