@@ -34,13 +34,33 @@ int elapse__balance_node_of(const struct elapse__balance_view *view, const char 
     return -1;
 }
 
+/* Returns whether an earlier place of the list has the same node. */
+static bool is_repeated(const struct elapse__balance_partition *row, uint32_t place)
+{
+    for (uint32_t i = 0; i < place; i++)
+        if (row->replicas[i] == row->replicas[place])
+            return true;
+    return false;
+}
+
+static void count_copies(const struct elapse__balance_view *view,
+                         const struct elapse__balance_partition *row)
+{
+    ELAPSE__ASSERT_THAT(row->replica_count, <=, ELAPSE__BALANCE_REPLICAS_MAX);
+    for (uint32_t i = 0; i < row->replica_count; i++)
+        if (row->replicas[i] >= 0 && !is_repeated(row, i))
+            view->nodes[row->replicas[i]].copies++;
+}
+
 void elapse__balance_count(const struct elapse__balance_view *view)
 {
     for (size_t i = 0; i < view->node_count; i++)
-        view->nodes[i].owns = 0;
-    for (uint32_t i = 0; i < view->partition_count; i++)
+        view->nodes[i].owns = view->nodes[i].copies = 0;
+    for (uint32_t i = 0; i < view->partition_count; i++) {
         if (view->partitions[i].owner >= 0)
             view->nodes[view->partitions[i].owner].owns++;
+        count_copies(view, &view->partitions[i]);
+    }
 }
 
 bool elapse__balance_lives(const struct elapse__balance_view *view, int node)

@@ -62,6 +62,7 @@ struct elapse__balance_node {
     bool *ready;                           /* an element for each partition */
     uint64_t *unready_since_ms; /* an element for each partition: since when the node has been a
                                    member that lives and is not ready (elapse__replicas_note);
+    uint32_t copies;                       /* how many lists name it (elapse__balance_count) */
                                    0: it is none */
 };
 
@@ -127,7 +128,8 @@ bool elapse__balance_next(struct elapse__balance *balance, const struct elapse__
                           const struct elapse__balance_options *options, uint64_t now_ms,
                           struct elapse__balance_move *move);
 
-/* Counts for each node how many partitions it owns. Called when the view has its owners. */
+/* Counts for each node how many partitions it owns, and how many lists name it. Called when the
+ * view has its owners and lists. */
 void elapse__balance_count(const struct elapse__balance_view *view);
 
 /* Returns the number of the node that this life belongs to, or -1. The name of a life is that of

@@ -114,15 +114,11 @@ void elapse__replicas_note(struct elapse__balance_view *view,
     }
 }
 
+/* Returns how many lists name the node, as they were counted once for all of this round. */
 static uint32_t copies_of(const struct elapse__balance_view *view, int node)
 {
-    uint32_t copies = 0;
-
-    for (uint32_t i = 0; i < view->partition_count; i++) {
-        const struct elapse__replicas_change list = list_of(view, i);
-        copies += has(&list, node);
-    }
-    return copies;
+    ELAPSE__ASSERT(node >= 0 && node < (int)view->node_count);
+    return view->nodes[node].copies;
 }
 
 static bool is_gone(const struct elapse__balance_view *view,
@@ -404,6 +400,19 @@ static int find_between(const struct elapse__balance_view *view,
     return -1;
 }
 
+/* Returns whether a node is between: most often none is, and then no partition has to be looked at.
+ */
+static bool has_between(const struct elapse__balance_view *view,
+                        const struct elapse__replicas_options *options, int emptiest_node,
+                        uint32_t fewest)
+{
+    for (int i = 0; i < (int)view->node_count; i++)
+        if (elapse__balance_lives(view, i) && !view->nodes[i].drains &&
+            copies_of(view, i) == fewest + 1 && can_give(view, options, i, emptiest_node))
+            return true;
+    return false;
+}
+
 /* C6, where the emptiest node has a copy of all that the fullest one follows: a node between them
  * gets a copy from the fullest one. It is then one of the fullest, and gives one to the emptiest.
  */
@@ -415,7 +424,9 @@ static bool even_by_two(const struct elapse__balance_view *view,
     int to = emptiest(view, &nobody, false);
     uint32_t fewest = to < 0 ? 0 : copies_of(view, to);
 
-    for (uint32_t i = 0; to >= 0 && i < view->partition_count; i++) {
+    if (to < 0 || !has_between(view, options, to, fewest))
+        return false;
+    for (uint32_t i = 0; i < view->partition_count; i++) {
         const struct elapse__replicas_change list = list_of(view, i);
         const struct elapse__balance_partition *row = &view->partitions[i];
         if (row->is_stopped || list.count != options->followers + 1)

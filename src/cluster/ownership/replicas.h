@@ -75,8 +75,9 @@ struct elapse__replicas_change {
 void elapse__replicas_note(struct elapse__balance_view *view,
                            const struct elapse__balance_view *before, uint64_t now_ms);
 
-/* Returns whether a list has to change now, and stores the new list. Only the balancer calls this.
- * Cost: nodes times partitions, twice. */
+/* Returns whether a list has to change now, and stores the new list. Only the balancer calls this,
+ * after elapse__balance_count. Cost: nodes times partitions times the members of a list, a few
+ * times; more where the emptiest node has a copy of all that the fullest one follows (C6). */
 bool elapse__replicas_next(const struct elapse__balance_view *view,
                            const struct elapse__replicas_options *options,
                            struct elapse__replicas_change *change);

@@ -176,6 +176,7 @@ static bool change_one(void)
 {
     struct elapse__replicas_change change;
 
+    elapse__balance_count(&view);
     if (!elapse__replicas_next(&view, &options, &change))
         return false;
     check(&change);

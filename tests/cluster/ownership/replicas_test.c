@@ -47,6 +47,7 @@ static int set_up(void **state)
 
 static bool next(void)
 {
+    elapse__balance_count(&view);
     return elapse__replicas_next(&view, &options, &change);
 }
 
@@ -580,6 +581,67 @@ REPLICAS_TEST(all_nodes_follow_if_there_are_few)
     settle();
     for (int i = 0; i < NODES; i++)
         assert_int_equal(copies(i), PARTITIONS);
+}
+
+enum { MANY_NODES = 64, MANY_PARTITIONS = 16384 };
+
+/* Each node owns as many, and its neighbour follows them; the first node follows one more, of the
+ * third one. */
+static struct elapse__balance_view large_view(void)
+{
+    struct elapse__balance_view large = view;
+
+    large.node_count = MANY_NODES;
+    large.partition_count = MANY_PARTITIONS;
+    large.nodes = test_calloc(MANY_NODES, sizeof *large.nodes);
+    large.partitions = test_calloc(MANY_PARTITIONS, sizeof *large.partitions);
+    for (int i = 0; i < MANY_NODES; i++) {
+        large.nodes[i].lives = true;
+        large.nodes[i].ready = test_calloc(MANY_PARTITIONS, sizeof *large.nodes[i].ready);
+        memset(large.nodes[i].ready, 1, MANY_PARTITIONS);
+    }
+    for (int i = 0; i < MANY_PARTITIONS; i++)
+        large.partitions[i] = (struct elapse__balance_partition){
+            .owner = i % MANY_NODES,
+            .preferred = -1,
+            .target = -1,
+            .replica_count = 2,
+            .replicas = {i % MANY_NODES, (i + 1) % MANY_NODES},
+        };
+    return large;
+}
+
+static void free_large(struct elapse__balance_view *large)
+{
+    for (int i = 0; i < MANY_NODES; i++)
+        test_free(large->nodes[i].ready);
+    test_free(large->nodes);
+    test_free(large->partitions);
+}
+
+/* Where each look counts the copies anew, this takes hours. */
+REPLICAS_TEST(a_large_cluster_is_looked_at_in_moments)
+{
+    struct elapse__balance_view large = large_view();
+
+    elapse__balance_count(&large);
+    assert_false(elapse__replicas_next(&large, &options, &change));
+    large.partitions[2].replicas[1] = 0;
+    elapse__balance_count(&large);
+    assert_true(elapse__replicas_next(&large, &options, &change));
+    assert_int_equal(change.count, 3);
+    assert_int_equal(change.nodes[2], 3);
+    free_large(&large);
+}
+
+/* Somebody has written the list by hand. */
+REPLICAS_TEST(a_list_that_names_a_node_twice_is_one_copy)
+{
+    set_even();
+    set_list(2, 2, 2);
+    elapse__balance_count(&view);
+    for (int i = 0; i < NODES; i++)
+        assert_int_equal(nodes[i].copies, copies(i));
 }
 
 TEST_MAIN("replicas")

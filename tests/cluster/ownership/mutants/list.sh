@@ -260,6 +260,8 @@ mutant stuck_owner_is_replaced src/cluster/ownership/replicas.c \
     'return [-node != view->partitions[partition].owner && -]is_late(view' named
 mutant wait_for_a_member_has_no_end src/cluster/ownership/replicas.c \
     'unready_since_ms[i] = [-since_ms > 0 ? since_ms : now_ms-]{+now_ms+};' named
+mutant node_that_is_named_twice_has_two_copies src/cluster/ownership/balance.c \
+    'if (row->replicas[i] >= 0[- && !is_repeated(row, i)-])' named
 mutant copies_that_differ_by_one_move src/cluster/ownership/replicas.c \
     'uint32_t best = [-1-]{+0+}; /* the counts' named
 mutant watch_compares_two_sessions src/cluster/ownership/watch.c \
