@@ -1,5 +1,5 @@
 /*
- * Chooses the next move, by the rules B1 to B6 of balance.h.
+ * Chooses the next move, by the rules B1 to B7 of balance.h.
  */
 #include "balance.h"
 
@@ -149,13 +149,13 @@ static int emptiest(const struct elapse__balance_view *view, uint32_t partition)
     return found;
 }
 
-/* Finds a partition that is not where an operator wants it (B4). */
-static bool find_preferred(const struct elapse__balance_view *view,
+/* Finds a partition that is not where an operator wants it (B4), and is not passed over (B7). */
+static bool find_preferred(const struct elapse__balance_view *view, const bool *passes_over,
                            struct elapse__balance_move *move)
 {
     for (uint32_t i = 0; i < view->partition_count; i++) {
         const struct elapse__balance_partition *row = &view->partitions[i];
-        if (row->owner < 0 || row->is_stopped || row->preferred < 0 ||
+        if (passes_over[i] || row->owner < 0 || row->is_stopped || row->preferred < 0 ||
             row->preferred == row->owner || !elapse__balance_is_ready(view, i, row->preferred) ||
             view->nodes[row->preferred].drains)
             continue;
@@ -165,12 +165,13 @@ static bool find_preferred(const struct elapse__balance_view *view,
     return false;
 }
 
-/* Finds a partition of a node that drains (B4). */
-static bool find_drained(const struct elapse__balance_view *view, struct elapse__balance_move *move)
+/* Finds a partition of a node that drains (B4), and that is not passed over (B7). */
+static bool find_drained(const struct elapse__balance_view *view, const bool *passes_over,
+                         struct elapse__balance_move *move)
 {
     for (uint32_t i = 0; i < view->partition_count; i++) {
         const struct elapse__balance_partition *row = &view->partitions[i];
-        if (row->owner < 0 || row->is_stopped || !view->nodes[row->owner].drains)
+        if (passes_over[i] || row->owner < 0 || row->is_stopped || !view->nodes[row->owner].drains)
             continue;
         int target = emptiest(view, i);
         if (target < 0)
@@ -192,16 +193,17 @@ static bool is_whole(const struct elapse__balance_view *view)
     return whole;
 }
 
-/* Finds a partition that makes the counts more even. Partition 0 is the last choice, because the
- * balancer moves with it. */
-static bool find_uneven(const struct elapse__balance_view *view, struct elapse__balance_move *move)
+/* Finds a partition that makes the counts more even, and is not passed over (B7). Partition 0 is
+ * the last choice, because the balancer moves with it. Requires that all have owners. */
+static bool find_uneven(const struct elapse__balance_view *view, const bool *passes_over,
+                        struct elapse__balance_move *move)
 {
     uint32_t best = 1; /* the counts have to differ by more */
     bool is_found = false;
 
     for (uint32_t i = view->partition_count; i-- > 0;) {
         const struct elapse__balance_partition *row = &view->partitions[i];
-        int target = row->is_preferred ? -1 : emptiest(view, i);
+        int target = passes_over[i] || row->is_preferred ? -1 : emptiest(view, i);
         if (target < 0)
             continue;
         uint32_t from = view->nodes[row->owner].owns;
@@ -215,12 +217,13 @@ static bool find_uneven(const struct elapse__balance_view *view, struct elapse__
     return is_found;
 }
 
-/* Returns whether the counts have been uneven for long enough, and stores the move. */
-static bool find_balance(struct elapse__balance *balance, const struct elapse__balance_view *view,
-                         const struct elapse__balance_options *options, uint64_t now_ms,
-                         struct elapse__balance_move *move)
+/* Returns whether the counts have been uneven for long enough. */
+static bool is_balance_due(struct elapse__balance *balance, const struct elapse__balance_view *view,
+                           const struct elapse__balance_options *options, uint64_t now_ms)
 {
-    bool is_uneven = is_whole(view) && find_uneven(view, move);
+    static const bool nothing[ELAPSE__BALANCE_PARTITIONS_MAX] = {false};
+    struct elapse__balance_move even;
+    bool is_uneven = is_whole(view) && find_uneven(view, nothing, &even);
 
     if (is_uneven && !balance->is_uneven)
         balance->uneven_since_ms = now_ms;
@@ -228,21 +231,39 @@ static bool find_balance(struct elapse__balance *balance, const struct elapse__b
     return is_uneven && now_ms - balance->uneven_since_ms >= options->balance_after_ms;
 }
 
+/* Finds a partition that is to move, by B4. */
+static bool find(const struct elapse__balance_view *view, const bool *passes_over,
+                 bool is_balance_due_now, struct elapse__balance_move *move)
+{
+    return find_preferred(view, passes_over, move) || find_drained(view, passes_over, move) ||
+           (is_balance_due_now && find_uneven(view, passes_over, move));
+}
+
+/* Takes a target away that is of no use any more, and notes whether it came true (B7). */
+static void take_away(struct elapse__balance *balance, const struct elapse__balance_view *view,
+                      const struct elapse__balance_options *options, uint32_t partition,
+                      uint64_t now_ms, struct elapse__balance_move *move)
+{
+    const struct elapse__balance_partition *row = &view->partitions[partition];
+    bool has_failed = row->target < 0 || row->target != row->owner;
+
+    *move = (struct elapse__balance_move){partition, -1};
+    balance->has_failed[partition] = has_failed;
+    if (has_failed)
+        balance->next_ms = now_ms + AGAIN_LEASES * options->lease_ms;
+}
+
 bool elapse__balance_next(struct elapse__balance *balance, const struct elapse__balance_view *view,
                           const struct elapse__balance_options *options, uint64_t now_ms,
                           struct elapse__balance_move *move)
 {
-    struct elapse__balance_move even;
-
+    ELAPSE__ASSERT_THAT(view->partition_count, <=, ELAPSE__BALANCE_PARTITIONS_MAX);
     for (uint32_t i = 0; i < view->partition_count; i++) {
         if (!view->partitions[i].has_target)
             continue;
-        const struct elapse__balance_partition *row = &view->partitions[i];
         if (!has_ended(balance, view, options, i, now_ms))
             return false; /* B1 */
-        *move = (struct elapse__balance_move){i, -1};
-        if (row->target < 0 || row->target != row->owner)
-            balance->next_ms = now_ms + AGAIN_LEASES * options->lease_ms;
+        take_away(balance, view, options, i, now_ms, move);
         return true;
     }
     balance->has_target = false;
@@ -251,12 +272,14 @@ bool elapse__balance_next(struct elapse__balance *balance, const struct elapse__
         return false;
     }
     /* Looks at the counts in any case, so that it knows since when they have been uneven. */
-    bool is_found = find_balance(balance, view, options, now_ms, &even);
+    bool is_due = is_balance_due(balance, view, options, now_ms);
     if (now_ms < balance->next_ms)
         return false;
-    if (is_found)
-        *move = even;
-    is_found = find_preferred(view, move) || find_drained(view, move) || is_found;
+    bool is_found = find(view, balance->has_failed, is_due, move);
+    if (!is_found) { /* B7: those that failed come last */
+        memset(balance->has_failed, 0, sizeof balance->has_failed);
+        is_found = find(view, balance->has_failed, is_due, move);
+    }
     ELAPSE__ASSERT(!is_found ||
                    elapse__balance_is_ready(view, move->partition, move->target)); /* B2 */
     if (is_found)

@@ -31,6 +31,9 @@
  *       partition that an operator has placed.
  *   B6  A node whose clock differs by more than ELAPSE__BALANCE_CLOCK_MS from the database's is not
  *       chosen. It is a target only where an operator prefers it.
+ *   B7  A partition whose target was taken away although it did not own the partition comes after
+ *       all that B4 names: it gets a target again when no other partition is to move. So partitions
+ *       that cannot move, for whatever reason, keep no other one from moving.
  *
  * Counts are not load. A partition that has more work than others is moved by an operator.
  */
@@ -46,6 +49,7 @@ enum {
     ELAPSE__BALANCE_VERSION_BYTES = 32,
     ELAPSE__BALANCE_REPLICAS_MAX = 8, /* in the list of a partition */
     ELAPSE__BALANCE_ZONE_BYTES = 32,
+    ELAPSE__BALANCE_PARTITIONS_MAX = 1024,
 };
 
 /* A node as it has told of itself. */
@@ -58,11 +62,11 @@ struct elapse__balance_node {
     bool lives;                            /* age_ms is at most two leases */
     bool drains;                           /* an operator wants it to own nothing */
     uint32_t owns;                         /* how many partitions it owns (elapse__balance_count) */
+    uint32_t copies;                       /* how many lists name it (elapse__balance_count) */
     int64_t ahead_ms;                      /* its wall clock minus the database's */
     bool *ready;                           /* an element for each partition */
     uint64_t *unready_since_ms; /* an element for each partition: since when the node has been a
                                    member that lives and is not ready (elapse__replicas_note);
-    uint32_t copies;                       /* how many lists name it (elapse__balance_count) */
                                    0: it is none */
 };
 
@@ -108,6 +112,8 @@ struct elapse__balance {
     bool has_target;  /* a partition has the target below */
     uint32_t partition;
     uint64_t target_since_ms;
+    bool has_failed[ELAPSE__BALANCE_PARTITIONS_MAX]; /* for each partition: its last target did not
+                                                        come true (B7) */
 };
 
 /* A change of one target. */
@@ -123,7 +129,8 @@ struct elapse__balance_options {
 };
 
 /* Returns whether a target has to change now, and stores the change. Only the balancer calls this.
- * `now_ms` does not go back. Cost: nodes times partitions. */
+ * Requires at most ELAPSE__BALANCE_PARTITIONS_MAX partitions. `now_ms` does not go back. Cost:
+ * nodes times partitions. */
 bool elapse__balance_next(struct elapse__balance *balance, const struct elapse__balance_view *view,
                           const struct elapse__balance_options *options, uint64_t now_ms,
                           struct elapse__balance_move *move);

@@ -1,5 +1,5 @@
 /*
- * Tests which partition moves to which node: the rules B1 to B6 of balance.h.
+ * Tests which partition moves to which node: the rules B1 to B7 of balance.h.
  */
 #include <stdio.h>
 #include <string.h>
@@ -299,6 +299,83 @@ BALANCE_TEST(a_node_whose_clock_is_off_is_a_target_only_for_operators)
     partitions[3].is_preferred = true;
     partitions[3].preferred = 1;
     expect(3, 1);
+}
+
+/* The balancer writes the target that it has chosen, and takes it away, because nothing happens. */
+static void fail_to_move(void)
+{
+    uint32_t partition = move.partition;
+
+    set_target(partition, move.target);
+    assert_false(next());
+    now_ms += 3 * LEASE_MS;
+    expect(partition, -1);
+    set_target(partition, -1);
+    now_ms += 6 * LEASE_MS;
+}
+
+/* B7 */
+BALANCE_TEST(a_partition_that_cannot_move_keeps_no_node_from_draining)
+{
+    nodes[0].drains = true;
+    expect(0, 1);
+    fail_to_move();
+    for (uint32_t i = 1; i < PARTITIONS; i++) {
+        assert_true(next());
+        assert_int_equal(move.partition, i);
+        finish();
+        now_ms += ELAPSE__BALANCE_PAUSE_MS;
+    }
+    assert_true(next()); /* it is tried again */
+    assert_int_equal(move.partition, 0);
+    fail_to_move();
+    assert_true(next());
+    assert_int_equal(move.partition, 0);
+    finish();
+    now_ms += ELAPSE__BALANCE_PAUSE_MS;
+    assert_false(next());
+}
+
+/* B7 */
+BALANCE_TEST(what_operators_prefer_in_vain_keeps_no_node_from_draining)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        partitions[i].is_preferred = true;
+        partitions[i].preferred = 2;
+        partitions[i + 4].owner = 1;
+    }
+    nodes[1].drains = true;
+    expect(0, 2);
+    fail_to_move();
+    expect(1, 2);
+    fail_to_move();
+    for (uint32_t i = 4; i < PARTITIONS; i++) {
+        assert_true(next());
+        assert_int_equal(move.partition, i);
+        finish();
+        now_ms += ELAPSE__BALANCE_PAUSE_MS;
+    }
+    expect(0, 2);
+    fail_to_move();
+    expect(1, 2);
+    finish();
+    now_ms += ELAPSE__BALANCE_PAUSE_MS;
+    expect(0, 2); /* it is the only one that is left */
+}
+
+/* B7: node 1 has the fewest, and only partitions 5 and 4 can go there. */
+BALANCE_TEST(a_partition_that_cannot_move_does_not_keep_the_counts_uneven)
+{
+    options.balance_after_ms = 0;
+    nodes[2].lives = false;
+    for (unsigned i = 0; i < 4; i++)
+        ready[1][i] = false;
+    expect(5, 1);
+    fail_to_move();
+    expect(4, 1);
+    finish();
+    now_ms += ELAPSE__BALANCE_PAUSE_MS;
+    expect(5, 1);
 }
 
 BALANCE_TEST(lives_belong_to_nodes)

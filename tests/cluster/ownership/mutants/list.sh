@@ -345,18 +345,31 @@ mutant dead_node_is_ready src/cluster/ownership/balance.c \
 mutant counts_that_differ_by_one_move src/cluster/ownership/balance.c \
     'uint32_t best = [-1-]{+0+};' named
 mutant what_an_operator_placed_moves src/cluster/ownership/balance.c \
-    'int target = [-row->is_preferred ? -1 : -]emptiest(view, i);' named
+    'int target = passes_over[i][- || row->is_preferred-] ? -1 : emptiest(view, i);' named
 mutant partition_without_an_owner_is_no_reason_to_wait src/cluster/ownership/balance.c \
-    'bool is_uneven = [-is_whole(view) && -]find_uneven(view, move);' named
+    'bool is_uneven = [-is_whole(view) && -]find_uneven(view, nothing, &even);' named
 mutant balance_does_not_wait src/cluster/ownership/balance.c \
     'return is_uneven[- && now_ms - balance->uneven_since_ms >= options->balance_after_ms-];' named
 mutant counts_are_looked_at_last src/cluster/ownership/balance.c \
-    '    [-bool is_found = find_balance(balance, view, options, now_ms, &even);-]{+bool is_found = false;+}
+    '    [-bool is_due = is_balance_due(balance, view, options, now_ms);-]{+bool is_due = false;+}
     if (now_ms < balance->next_ms)
-        return false;
-    if (is_found)
-        *move = even;
-    is_found = find_preferred(view, move) || find_drained(view, move) || [-is_found-]{+find_balance(balance, view, options, now_ms, move)+};' named
+        return false;{+
+    is_due = !find(view, balance->has_failed, false, move) &&
+             is_balance_due(balance, view, options, now_ms);+}
+' named
+mutant partition_that_cannot_move_comes_first src/cluster/ownership/balance.c \
+    'balance->has_failed[partition] = [-has_failed-]{+false+};' named
+mutant partition_that_has_moved_comes_last src/cluster/ownership/balance.c \
+    'bool has_failed = row->target < 0 || [-row->target != row->owner-]{+true+};' named
+mutant what_cannot_move_once_never_moves src/cluster/ownership/balance.c \
+    '        [-memset(balance->has_failed, 0, sizeof balance->has_failed);
+-]        is_found' named
+mutant what_operators_prefer_is_not_passed_over src/cluster/ownership/balance.c \
+    'if ([-passes_over[i] || -]row->owner < 0 || row->is_stopped || row->preferred < 0 ||' named
+mutant what_drains_is_not_passed_over src/cluster/ownership/balance.c \
+    'if ([-passes_over[i] || -]row->owner < 0 || row->is_stopped || !view->nodes[row->owner].drains)' named
+mutant what_is_uneven_is_not_passed_over src/cluster/ownership/balance.c \
+    'int target = [-passes_over[i] || -]row->is_preferred ? -1 : emptiest(view, i);' named
 mutant paused_moves_go_on src/cluster/ownership/balance.c \
     'if ([-view->is_paused || -]!options->is_calm) {' named
 mutant moves_go_on_in_a_storm src/cluster/ownership/balance.c \
