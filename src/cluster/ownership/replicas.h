@@ -8,8 +8,8 @@
  *   member     a node in the list.
  *   gone       a member is gone if an operator has removed it, or if it has not told anything of
  *              itself for `replace_after_ms`.
- *   guest      a node that is no member, and opens the partition all the same, because nobody owns
- *              it.
+ *   guest      a node that is no member, and opens the partition all the same, because nobody looks
+ *              after it (guests.h).
  *   stuck      a member is stuck if it lives, does not own the partition, and has not been ready
  * for it for more than `replace_after_ms`. Its files may be broken, its disk full, or the log
  * longer than it can read in that time.

@@ -1,5 +1,6 @@
 /*
- * Watches the rows of all partitions.
+ * Watches the rows of all partitions. For which of them this node comes as a guest is decided by
+ * src/cluster/ownership/guests.h, which says why a row that does not change is not enough.
  */
 #include "watches.h"
 
@@ -7,8 +8,8 @@
 #include <string.h>
 
 #include "../../base/assert.h"
+#include "../ownership/guests.h"
 #include "../ownership/replicas.h"
-#include "../ownership/watch.h"
 #include "../postgres/nodes.h"
 
 struct elapse__watches {
@@ -17,6 +18,7 @@ struct elapse__watches {
     bool *has_copy;
     bool is_other_system; /* the rows that were taken last are of another one */
     bool *had_copy; /* when the rows were taken last; the runner has taken the witness since */
+    struct elapse__guests guests;
 };
 
 struct elapse__watches *elapse__watches_new(struct elapse__cluster *cluster)
@@ -56,10 +58,24 @@ void elapse__watches_note_copies(struct elapse__watches *watches, const bool *ha
 
 void elapse__watches_connect(struct elapse__watches *watches)
 {
+    elapse__guests_connect(&watches->guests);
     for (uint32_t i = 0; i < watches->cluster->queue.partitions; i++) {
         elapse__watch_connect(&watches->rows[i]);
         watches->had_copy[i] = true; /* the witness is read again */
     }
+}
+
+static struct elapse__guests_look look_of(const struct elapse__watches *watches,
+                                          const struct elapse__balance_view *view, int me,
+                                          uint64_t now_ms)
+{
+    return (struct elapse__guests_look){
+        .view = view,
+        .rows = watches->rows,
+        .me = me,
+        .lease_ms = watches->cluster->queue.lease_ms,
+        .now_ms = now_ms,
+    };
 }
 
 /* Takes the row of a partition without a copy, of which this thread alone keeps the witness. */
@@ -107,6 +123,8 @@ bool elapse__watches_take(struct elapse__watches *watches, const struct elapse__
         }
         watches->had_copy[i] = has_copy;
     }
+    const struct elapse__guests_look look = look_of(watches, view, -1, now_ms);
+    elapse__guests_take(&watches->guests, &look);
     return true;
 }
 
@@ -115,26 +133,30 @@ bool elapse__watches_is_other_system(const struct elapse__watches *watches)
     return watches->is_other_system;
 }
 
+static bool is_same_row(const struct elapse__balance_row *left,
+                        const struct elapse__balance_row *right)
+{
+    return left->epoch == right->epoch && left->beat == right->beat &&
+           left->last_group == right->last_group;
+}
+
 bool elapse__watches_publish(struct elapse__watches *watches,
                              const struct elapse__balance_view *view, uint32_t partition, int me,
                              uint64_t now_ms)
 {
     struct elapse__cluster_nodes *nodes = &watches->cluster->nodes;
-    const struct elapse__balance_partition *seen = &view->partitions[partition];
-    const struct elapse__watch *watch = &watches->rows[partition];
-    const uint64_t lease_ms = watches->cluster->queue.lease_ms;
+    const struct elapse__balance_row *row = &view->partitions[partition].row;
+    const struct elapse__balance_row *before = &nodes->rows[partition];
+    const struct elapse__guests_look look = look_of(watches, view, me, now_ms);
 
     ELAPSE__ASSERT_LOCK_HELD(&nodes->errand.monitor.lock);
-    uint64_t patience_ms = (1 + elapse__replicas_rank(view, partition, me)) * lease_ms;
+    bool has_come = nodes->calls[partition] && is_same_row(before, row); /* N5 */
+    bool calls = elapse__guests_comes(&watches->guests, &look, partition, has_come);
     bool wants = elapse__replicas_wants(view, partition, me);
-    bool calls = !seen->is_stopped &&
-                 (watch->is_lost || elapse__watch_idle_ms(watch, now_ms) >= patience_ms);
-    const struct elapse__balance_row *before = &nodes->rows[partition];
     bool has_changed = nodes->wants[partition] != wants || nodes->calls[partition] != calls ||
-                       before->epoch != seen->row.epoch ||
-                       strcmp(before->owner, seen->row.owner) != 0;
+                       before->epoch != row->epoch || strcmp(before->owner, row->owner) != 0;
     nodes->wants[partition] = wants;
     nodes->calls[partition] = calls;
-    nodes->rows[partition] = seen->row;
+    nodes->rows[partition] = *row;
     return has_changed;
 }

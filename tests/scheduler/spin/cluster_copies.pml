@@ -30,6 +30,9 @@
  * was found either with three groups (-DGROUPS=3, 11.2 million states), with two events
  * (-DEVENTS=2, 12.9 million) or with two take-overs (-DTAKES=2, 9.4 million).
  *
+ * A node that has stopped counts as dead for those that help out. In the program it may go on with other
+ * partitions, and be an heir; then N3 and N4 of guests.h bring others.
+ *
  * Not modelled: R7 and R10 (cluster_lines.pml), R12 and R13. A take-over, a beat or a mark whose
  * outcome is unclear (cluster_ownership.pml). The dropping of tables, which is one step with the
  * beat that confirms the tail (R9), and a tail that is held for a reader. A node without a copy
@@ -413,11 +416,13 @@ inline read_log(n)
     fi
 }
 
-/* A node that is no replica comes after those that are. */
+/* A node that is no replica comes when no heir lives (N2 of guests.h). */
+#define IS_HEIR(m, n) ((m) != (n) && LIVES(m) && (NAMED(m) || owner == (m)))
+#define HAS_HEIR(n) (IS_HEIR(0, n) || IS_HEIR(1, n) || IS_HEIR(2, n))
 #ifdef MUTANT_ONLY_REPLICAS
 #define HELPS_OUT(n) false
 #else
-#define HELPS_OUT(n) (waited[n] && wary[n] == 0 && takes_left > 0 && OTHERS_READY(n) == 0)
+#define HELPS_OUT(n) (waited[n] && wary[n] == 0 && takes_left > 0 && !HAS_HEIR(n))
 #endif
 
 #ifdef MUTANT_TAKES_AT_ONCE

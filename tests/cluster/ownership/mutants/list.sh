@@ -274,6 +274,34 @@ mutant watch_believes_another_system src/cluster/ownership/watch.c \
     '(witness->[-system_identifier == view->system_identifier-]{+epoch > 0+} &&' named
 mutant beats_are_no_change src/cluster/ownership/watch.c \
     '[- && watch->beat == row->beat-]' named
+mutant guests_come_while_owners_live src/cluster/ownership/guests.c \
+    'bool is_left_alone = [-!has_heir(look, partition)-]{+true+};' named
+mutant members_are_no_heirs src/cluster/ownership/guests.c \
+    'has_any = [-has_any || (row->replicas[i] != look->me &&
+                              elapse__balance_lives(look->view, row->replicas[i]))-]{+has_any+};' named
+mutant guest_waits_for_its_own_earlier_life src/cluster/ownership/guests.c \
+    'bool has_any = [-row->owner != look->me && -]elapse__balance_lives' named
+mutant only_dead_nodes_have_guests src/cluster/ownership/guests.c \
+    'return idle_ms >= patience && (is_left_alone[- || is_stuck_alone-])' named
+mutant one_moment_of_service_calls_all_guests src/cluster/ownership/guests.c \
+    'guests->is_served[- && look->now_ms - guests->served_since_ms >= patience-];' named
+mutant row_that_changes_is_served src/cluster/ownership/guests.c \
+    'look->lease_ms[- &&
+           elapse__balance_is_ready(look->view, partition, look->view->partitions[partition].owner)-];' named
+mutant owner_that_writes_nothing_serves src/cluster/ownership/guests.c \
+    'return row->has_row && [-elapse__watch_idle_ms(row, look->now_ms) < look->lease_ms &&-]' named
+mutant nothing_is_tried src/cluster/ownership/guests.c \
+    'if (is_tried(guests, look, partition, is_trial_due, has_come){+ && false+})' named
+mutant another_partition_is_tried_at_once src/cluster/ownership/guests.c \
+    'guests->next_trial_ms = [-look->now_ms + trial_ms(look)-]{+0+};' named
+mutant all_partitions_are_tried src/cluster/ownership/guests.c \
+    '    return [-guests->trial == partition-]{+true+};' named
+mutant each_session_tries_another_partition src/cluster/ownership/guests.c \
+    'if (is_trial && !is_due[- && !has_come-])' named
+mutant guest_leaves_in_another_session src/cluster/ownership/guests.c \
+    'return is_due_now[- || has_come-] ||' named
+mutant guests_come_to_a_stopped_partition src/cluster/ownership/guests.c \
+    'bool may_come = [-!look->view->partitions[partition].is_stopped &&-]' named
 
 # ---- R12: clocks ----
 
