@@ -6,7 +6,7 @@
  * Definitions
  *
  *   files      the directory of a partition of which this node has no copy any more. They were
- *              compared with the log to its end, and closed (src/cluster/serve/copies.c).
+ *              compared with the log, and closed (src/cluster/serve/copies.c).
  *   end        the last group of the files.
  *   continued  the log of this session has the end of the files, by its hash. The end may be
  *              trimmed later. So a place that continues it stands for it: each place that is

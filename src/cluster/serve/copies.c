@@ -95,12 +95,19 @@ static bool only_follows(const struct elapse__cluster_partition *partition)
            strcmp(seen->owner, partition->me) != 0;
 }
 
+bool elapse__cluster_has_compared(const struct elapse__partition_figures *seen,
+                                  uint64_t opened_group)
+{
+    ELAPSE__ASSERT_THAT(seen->role, ==, ELAPSE__ROLE_FOLLOWING);
+    return seen->timeline > 0 &&
+           (seen->local.group > opened_group || seen->local.group == seen->last_group);
+}
+
 static void look_for_leaving(struct elapse__cluster_partition *partition, uint64_t now_ms)
 {
     const struct elapse__partition_figures *seen = &partition->figures.partition;
 
-    /* At the end of the log all that the files alone may know has been compared with the log. */
-    if (only_follows(partition) && seen->timeline > 0 && seen->local.group == seen->last_group)
+    if (only_follows(partition) && elapse__cluster_has_compared(seen, partition->opened_group))
         partition->has_compared = true;
     if (partition->is_wanted || partition->is_called || !only_follows(partition) ||
         !partition->has_compared)

@@ -167,7 +167,7 @@ struct elapse__cluster_nodes {
     enum elapse__partition_next_owner *next_owners;
     bool *leaves; /* the partition is to be handed over */
     bool *wants;  /* this node is to have a copy of the partition (replicas.h) */
-    bool *calls;  /* somebody has to look after the partition: nobody owns it, or it lost groups */
+    bool *calls;  /* somebody has to look after the partition (guests.h) */
     struct elapse__balance_row *rows;              /* of each partition, as they were seen last */
     bool is_drained;                               /* an operator wants this node to own nothing */
     struct elapse__cluster_seen_files *seen_files; /* ELAPSE__CLUSTER_FILES for each partition */
@@ -262,7 +262,8 @@ struct elapse__cluster_partition {
     bool has_copier;
     _Atomic bool is_copied; /* the copier is done */
     uint64_t unwanted_ms;   /* since when no copy is wanted here; 0: one is wanted */
-    bool has_compared;      /* this life of the copy has read the log to its end once */
+    uint64_t opened_group;  /* the last group of the files when they were opened; 0: none */
+    bool has_compared;      /* the log was seen to continue the files as they were opened */
     bool leaves_compared;   /* the copier has to write `left` when it has closed the files */
     bool is_left;           /* there are files, which nobody has to open: the next field says why.
                                The copier changes both while it runs */

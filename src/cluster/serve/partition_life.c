@@ -170,6 +170,7 @@ bool elapse__cluster_partition_start(struct elapse__cluster_partition *partition
     elapse__store_place(partition->store, &place);
     ELAPSE__ASSERT_THAT(place.local_group, <=, place.confirmed_group + 1);
     partition->gave_up = false;
+    partition->opened_group = place.local_group;
     partition->told_owner = ELAPSE__NEXT_OWNER_ANY;
     const struct elapse__runner_options options = {
         .partition =

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../../src/cluster/serve/copies.h"
 #include "../../../src/cluster/serve/watches.h"
 #include "../../../src/os/os.h"
 #include "../../support/test.h"
@@ -118,6 +119,32 @@ TEST_WITH(partitions_of_dead_nodes_call, set_up, tear_down)
     elapse__watches_connect(watches); /* it goes on to read the logs */
     assert_int_equal(look_for(1, false), PARTITIONS);
     assert_int_equal(look_for(1, true), 0);
+}
+
+static bool has_compared(uint64_t opened_group, uint64_t group, uint64_t last_group)
+{
+    const struct elapse__partition_figures seen = {
+        .role = ELAPSE__ROLE_FOLLOWING,
+        .timeline = 1,
+        .local = {.group = group},
+        .last_group = last_group,
+    };
+    return elapse__cluster_has_compared(&seen, opened_group);
+}
+
+/* A copy that nobody needs any more need not read a log of hours. */
+TEST(files_are_compared_when_the_log_goes_on_behind_them)
+{
+    const struct elapse__partition_figures unseen = {.role = ELAPSE__ROLE_FOLLOWING};
+
+    (void)state;
+    assert_false(elapse__cluster_has_compared(&unseen, 0));
+    assert_false(has_compared(5, 5, 9));
+    assert_true(has_compared(5, 6, 9));
+    assert_true(has_compared(5, 5, 5));
+    assert_false(has_compared(0, 0, 9));
+    assert_true(has_compared(0, 1, 9));
+    assert_true(has_compared(0, 0, 0));
 }
 
 TEST_MAIN("watches")
