@@ -397,6 +397,13 @@ static bool is_any_left(const struct elapse__cluster *cluster)
     return is_left;
 }
 
+void elapse__cluster_search(struct elapse__cluster *cluster)
+{
+    if (cluster->search_until_ms == 0)
+        cluster->search_until_ms =
+            elapse__runner_now_ms() + SEARCH_LEASES * (uint64_t)cluster->queue.lease_ms;
+}
+
 void elapse__cluster_partition_look(struct elapse__cluster_partition *partition)
 {
     struct elapse__cluster *cluster = partition->cluster;
@@ -408,9 +415,8 @@ void elapse__cluster_partition_look(struct elapse__cluster_partition *partition)
     partition->seen_out = wishes.out;
     if (wishes.has_failed || !is_any_left(cluster))
         cluster->has_failed = true;
-    if (wishes.has_lost && cluster->search_until_ms == 0)
-        cluster->search_until_ms =
-            elapse__runner_now_ms() + SEARCH_LEASES * (uint64_t)cluster->queue.lease_ms;
+    if (wishes.has_lost)
+        elapse__cluster_search(cluster);
     if (partition->core != NULL && partition->core->is_broken)
         look_at_broken(partition);
     if (!wishes.is_owned)

@@ -17,6 +17,10 @@ void elapse__cluster_count_files(struct elapse__cluster *cluster);
  * changes, and tells the router who owns the partition. */
 void elapse__cluster_partition_look(struct elapse__cluster_partition *partition);
 
+/* Lets the process end because the database lacks groups, but only after the partitions have looked
+ * for those that they lack (search_until_ms of inner.h). */
+void elapse__cluster_search(struct elapse__cluster *cluster);
+
 /* Tells the router who owns the partition, as the partition's figures say. */
 void elapse__cluster_partition_tell(struct elapse__cluster_partition *partition);
 

@@ -168,6 +168,8 @@ struct elapse__cluster_nodes {
     bool *leaves; /* the partition is to be handed over */
     bool *wants;  /* this node is to have a copy of the partition (replicas.h) */
     bool *calls;  /* somebody has to look after the partition (guests.h) */
+    uint32_t
+        marked; /* 1 + the number of a partition with a mark and without a copy here; 0: none */
     struct elapse__balance_row *rows;              /* of each partition, as they were seen last */
     bool is_drained;                               /* an operator wants this node to own nothing */
     struct elapse__cluster_seen_files *seen_files; /* ELAPSE__CLUSTER_FILES for each partition */
@@ -325,6 +327,7 @@ struct elapse__cluster {
     bool cores_close;         /* the router gives the cores of this node no more commands */
     _Atomic bool is_stopping; /* stores are not opened anew any more */
     bool has_failed;
+    uint32_t marked;          /* what the thread of `nodes` said last */
     uint64_t search_until_ms; /* until then other partitions look for lost groups; 0: no loss */
     _Atomic bool is_refused;  /* because of the options, or of what the directory has */
     unsigned char *batch;

@@ -625,6 +625,7 @@ void elapse__cluster_errand_nodes_look(struct elapse__cluster *cluster)
     nodes->is_calm = is_calm;
     cluster->service.loop.is_drained = nodes->is_drained;
     nodes->balances = cluster->partitions[0].core != NULL && !cluster->cores_close;
+    cluster->marked = nodes->marked;
     elapse__unlock(&nodes->errand.monitor.lock);
     (void)elapse__cluster_errand_log(cluster, &nodes->errand);
 }

@@ -178,6 +178,18 @@ static bool make_router(struct elapse__cluster *cluster)
     return cluster->router != NULL;
 }
 
+/* Ends the node if a partition was marked of which it has no copy: no runner here sees that mark,
+ * and what this node acknowledged would be missing on the right server. */
+static void look_for_mark(struct elapse__cluster *cluster)
+{
+    if (cluster->marked == 0 || cluster->search_until_ms != 0)
+        return;
+    elapse__logger(elapse__cluster_logger(cluster), ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_CLUSTER,
+                   "partition %" PRIu32 ", of which this node has no copy, cannot go on: %s",
+                   cluster->marked - 1, elapse__cluster_stop(ELAPSE__STOP_MARKED));
+    elapse__cluster_search(cluster);
+}
+
 static void look_at_partitions(struct elapse__cluster *cluster)
 {
     for (uint32_t i = 0; i < cluster->partition_count; i++) {
@@ -186,6 +198,7 @@ static void look_at_partitions(struct elapse__cluster *cluster)
     }
     elapse__cluster_errand_inbox_look(cluster);
     elapse__cluster_errand_nodes_look(cluster);
+    look_for_mark(cluster);
     elapse__cluster_witnesses_look(cluster);
     elapse__cluster_moves_look(cluster);
     elapse__cluster_copies_look(cluster);

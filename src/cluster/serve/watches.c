@@ -153,10 +153,14 @@ bool elapse__watches_publish(struct elapse__watches *watches,
     bool has_come = nodes->calls[partition] && is_same_row(before, row); /* N5 */
     bool calls = elapse__guests_comes(&watches->guests, &look, partition, has_come);
     bool wants = elapse__replicas_wants(view, partition, me);
+    /* Without a copy no runner sees the mark. */
+    bool is_marked = view->partitions[partition].is_stopped && !watches->has_copy[partition];
     bool has_changed = nodes->wants[partition] != wants || nodes->calls[partition] != calls ||
-                       before->epoch != row->epoch || strcmp(before->owner, row->owner) != 0;
+                       before->epoch != row->epoch || strcmp(before->owner, row->owner) != 0 ||
+                       (is_marked && nodes->marked == 0);
     nodes->wants[partition] = wants;
     nodes->calls[partition] = calls;
+    nodes->marked = is_marked ? partition + 1 : nodes->marked;
     nodes->rows[partition] = *row;
     return has_changed;
 }

@@ -217,6 +217,17 @@ class Copies(test_moves.Moves):
         self.assertTrue(all(self.left(node) == [3] for node in without))
         self.wait_until(lambda: all(self.left_files(node) == [0, 0, 0, 1, 0, 0] for node in without), "it is shown")
 
+    def test_a_node_without_a_copy_ends_at_a_mark(self):
+        """It would acknowledge for its other partitions what the right server does not have."""
+        nodes = self.start_all(3)
+        self.wait_until(lambda: self.are_in_place([4, 4, 4]), "each node has four copies")
+        without = next(node for number, node in enumerate(nodes) if f"n{number}" not in self.lists()[3])
+        self.primary.sql("update elapse.partition set stopped = 'node x knows group 7' where part = 3;\n")
+        for node in nodes:
+            node.fails = True
+            self.assertEqual(node.process.wait(), 1)
+        self.assertIn("partition 3, of which this node has no copy, cannot go on", without.process.text())
+
     def test_files_that_are_aside_stay_while_groups_are_lost(self):
         """The loss is found after they were set aside: append-lost may need them, however late the operator comes."""
         nodes = self.give_up_soon()
