@@ -137,7 +137,8 @@ mutant refused_command_spoils_nothing src/server/resp/transaction.c \
 mutant too_long_command_spoils_nothing src/server/resp/session.c \
     '[-        elapse__resp_spoil(connection);
 -]        return elapse__resp_reply_error(
-            connection, "ERR too long'
+            connection,
+            "ERR too long'
 mutant transaction_outlives_its_silence src/server/core/run.c \
     'server->now.boot_ms + [-ELAPSE__KEPT_MS-]{+2 * ELAPSE__KEPT_MS+}'
 mutant puts_before_do_not_fill_the_tube src/server/resp/put.c \
