@@ -27,8 +27,8 @@
  * somebody owns the partition, if anybody can.
  *
  * check.sh searches this with two groups, one take-over, one promotion, and one more event. Nothing
- * was found either with three groups (-DGROUPS=3, 11.2 million states), with two events
- * (-DEVENTS=2, 12.9 million) or with two take-overs (-DTAKES=2, 9.4 million).
+ * was found either with three groups (-DGROUPS=3, 8.9 million states), with two events
+ * (-DEVENTS=2, 10.9 million) or with two take-overs (-DTAKES=2, 6.9 million).
  *
  * A node that has stopped counts as dead for those that help out. In the program it may go on with other
  * partitions, and be an heir; then N3 and N4 of guests.h bring others.
