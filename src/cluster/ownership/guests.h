@@ -7,16 +7,16 @@
  *   idle       a row is idle for as long as it was seen unchanged in one session (watch.h).
  *   patience   of the guest of rank r: (1 + r) L. L is the lease.
  *   heir       another node that lives, and is a member, or has the name of the owner in the row.
- *   served     a partition is served if its owner lives and is ready, and its row has changed
- * within the last L. An owner is ready only while the database confirms what it writes.
+ *   served     a partition is served if its owner lives and is ready, and its row has changed in
+ *              the last L. An owner is ready only while the database confirms what it writes.
  *
  * Rules
  *
  *   N1  A node whose witness is lost comes at once, and marks the row (R11 of partition.h).
  *   N2  If no heir lives, a node comes when the row has been idle for its patience. It needs no
- *       other evidence, whatever else stands still, whether this node owns anything or not, and
- * also if the queue has one partition. A row with the name of an earlier life of this node has no
- *       heir in it: this life has no copy.
+ *       other evidence: whatever else stands still, whether this node owns anything or not, and
+ *       also if the queue has one partition. A row with the name of an earlier life of this node
+ *       has no heir in it: this life has no copy.
  *   N3  If an heir lives, a node comes when the row has been idle for its patience, and meanwhile
  *       some partition was served all the time.
  *   N4  If an heir lives, and none is served, a node comes for one partition, when the row has been
