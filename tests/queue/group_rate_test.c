@@ -570,7 +570,8 @@ QUEUE_TEST(another_rate_comes_to_each_group)
     assert_int_equal(take_all(f), 2);
     assert_int_equal(take_all(f), 2);
     rate(f, 0, 0, 0);
-    assert_int_equal(take_all(f), 40 - 3 - 3 - 1 - 2 - 4 - (int)count(f).running);
+    int running = (int)count(f).running; /* before the last job, with which the tube goes */
+    assert_int_equal(take_all(f), 40 - 3 - 3 - 1 - 2 - 4 - running);
 }
 
 QUEUE_TEST(another_rate_soon_after_a_start_brings_nothing_forward)

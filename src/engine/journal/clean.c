@@ -74,13 +74,14 @@ static bool examine(struct elapse__journal *journal)
     uint64_t ahead = journal->clean_at - journal->clean_from;
     uint64_t have = ahead < journal->clean_size ? journal->clean_size - ahead : 0;
     uint64_t rest = elapse__segment_bytes(journal) - elapse__offset_of(journal, journal->clean_at);
-    const uint8_t *bytes = journal->clean_bytes + ahead;
     struct elapse__frame frame;
     if (have < ELAPSE__RECORD_HEADER_BYTES) {
         want_bytes(journal, ELAPSE__RECORD_HEADER_BYTES);
         journal->clean_pinned = rest < ELAPSE__RECORD_HEADER_BYTES;
         return false;
     }
+    /* Only now is there a buffer, and `ahead` within it. */
+    const uint8_t *bytes = journal->clean_bytes + ahead;
     if (!elapse__frame_decode(bytes, &frame) || frame.bytes > rest) {
         journal->clean_pinned = true;
         return false;

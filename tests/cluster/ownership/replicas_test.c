@@ -2,6 +2,7 @@
  * Tests which nodes get a copy of which partition: the rules C1 to C9 of replicas.h.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* <cmocka.h> needs these headers before it. */
@@ -593,11 +594,11 @@ static struct elapse__balance_view large_view(void)
 
     large.node_count = MANY_NODES;
     large.partition_count = MANY_PARTITIONS;
-    large.nodes = test_calloc(MANY_NODES, sizeof *large.nodes);
-    large.partitions = test_calloc(MANY_PARTITIONS, sizeof *large.partitions);
+    large.nodes = calloc(MANY_NODES, sizeof *large.nodes);
+    large.partitions = calloc(MANY_PARTITIONS, sizeof *large.partitions);
     for (int i = 0; i < MANY_NODES; i++) {
         large.nodes[i].lives = true;
-        large.nodes[i].ready = test_calloc(MANY_PARTITIONS, sizeof *large.nodes[i].ready);
+        large.nodes[i].ready = calloc(MANY_PARTITIONS, sizeof *large.nodes[i].ready);
         memset(large.nodes[i].ready, 1, MANY_PARTITIONS);
     }
     for (int i = 0; i < MANY_PARTITIONS; i++)
@@ -614,9 +615,9 @@ static struct elapse__balance_view large_view(void)
 static void free_large(struct elapse__balance_view *large)
 {
     for (int i = 0; i < MANY_NODES; i++)
-        test_free(large->nodes[i].ready);
-    test_free(large->nodes);
-    test_free(large->partitions);
+        free(large->nodes[i].ready);
+    free(large->nodes);
+    free(large->partitions);
 }
 
 /* Where each look counts the copies anew, this takes hours. */
