@@ -22,6 +22,7 @@
  *   N4  If an heir lives, and none is served, a node comes for one partition, when the row has been
  *       idle for TRIAL_LEASES more than its patience. It tries no other one before that row has
  *       changed, and for TRIAL_LEASES afterwards: perhaps the owners go on, one after the other.
+ *       So a partition that this node cannot open keeps it from trying others.
  *   N5  A node that has come stays until the row changes, also in another session.
  *   N6  Nobody comes to a partition that is stopped, or of which it is a member.
  *

@@ -56,7 +56,8 @@ static void begin(struct elapse__cluster_partition *partition, enum elapse__clus
     ELAPSE__ASSERT(!partition->has_copier);
     ELAPSE__ASSERT(copy != ELAPSE__CLUSTER_HAS_COPY && copy != ELAPSE__CLUSTER_HAS_NO_COPY);
     partition->copy = copy;
-    partition->files_number++;
+    /* Setting them aside leaves the files as they were: what continues them is still known. */
+    partition->files_number += copy != ELAPSE__CLUSTER_SETS_ASIDE;
     atomic_store(&partition->is_copied, false);
     partition->has_copier =
         elapse__os->thread_start(&partition->copier, 0, copy_main, partition) == 0;

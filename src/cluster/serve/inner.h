@@ -275,7 +275,7 @@ struct elapse__cluster_partition {
     char aside[ELAPSE__CLUSTER_PARTITION_DIRECTORY_BYTES];
     struct elapse__store_left aside_left; /* what that directory says */
     uint64_t aside_number;                /* the next one when they were set aside; 0: before */
-    uint64_t files_number;                /* how often a copier has begun */
+    uint64_t files_number;                /* how often a copier began that changes them */
     struct elapse__cluster_seen_files seen_files[ELAPSE__CLUSTER_FILES];
     struct elapse__os_thread remover; /* removes the files that were set aside */
     bool has_remover;

@@ -423,7 +423,7 @@ static void take_leave(struct work *work)
     struct elapse__schema_why why = {.text = ""};
 
     memset(work->me.ready, false, work->cluster->queue.partitions * sizeof *work->me.ready);
-    if (work->has_beaten)
+    if (work->has_tables)
         (void)beat(work, elapse__runner_now_ms(), &why);
 }
 
@@ -521,6 +521,15 @@ bool elapse__cluster_read_lists(struct elapse__cluster *cluster, unsigned host,
     ELAPSE__ASSERT(is_read || view.partition_count == 0);
     if (!is_read && !why->lacks_right)
         return false;
+    if (view.partition_count > 0 && view.partition_count != cluster->queue.partitions) {
+        (void)snprintf(
+            why->text, sizeof why->text,
+            "the servers of --cluster have different queues of this name: one has %" PRIu32
+            " partitions, and another one %" PRIu32,
+            cluster->queue.partitions, view.partition_count);
+        elapse__nodes_free(&view);
+        return false;
+    }
     if (!is_read)
         elapse__logger(elapse__cluster_logger(cluster), ELAPSE__LOGGER_WARNING,
                        ELAPSE__EVENT_CLUSTER,
@@ -611,7 +620,8 @@ void elapse__cluster_errand_nodes_look(struct elapse__cluster *cluster)
         struct elapse__cluster_partition *partition = &cluster->partitions[i];
         const int64_t partition_ahead_ms = partition->figures.partition.ahead_ms;
         nodes->ready[i] = !cluster->cores_close && is_ready(partition);
-        nodes->has_copy[i] = elapse__cluster_has_copy(partition->copy);
+        nodes->has_copy[i] =
+            elapse__cluster_has_copy(partition->copy) && partition->seen_out == NULL;
         exchange_files(nodes, partition);
         is_calm = is_calm && !complains(partition);
         if (llabs(partition_ahead_ms) > llabs(ahead_ms))

@@ -134,6 +134,8 @@ static bool take_given(struct elapse__cluster *cluster, const char *given)
         return refuse(cluster, "--advertise", "it is too long");
     if (!elapse__utf8_is(given, strlen(given)))
         return refuse(cluster, "--advertise", "an address is text in UTF-8");
+    if (has_control_character(given))
+        return refuse(cluster, "--advertise", "an address has no control characters");
     (void)snprintf(cluster->address, sizeof cluster->address, "%s", given);
     return true;
 }

@@ -153,8 +153,9 @@ bool elapse__watches_publish(struct elapse__watches *watches,
     bool has_come = nodes->calls[partition] && is_same_row(before, row); /* N5 */
     bool calls = elapse__guests_comes(&watches->guests, &look, partition, has_come);
     bool wants = elapse__replicas_wants(view, partition, me);
-    /* Without a copy no runner sees the mark. */
-    bool is_marked = view->partitions[partition].is_stopped && !watches->has_copy[partition];
+    /* Without a copy no runner sees the mark. `has_row`: the row is of a database to use (R7). */
+    bool is_marked = view->partitions[partition].is_stopped && !watches->has_copy[partition] &&
+                     watches->rows[partition].has_row;
     bool has_changed = nodes->wants[partition] != wants || nodes->calls[partition] != calls ||
                        before->epoch != row->epoch || strcmp(before->owner, row->owner) != 0 ||
                        (is_marked && nodes->marked == 0);

@@ -143,10 +143,11 @@ TEST_WITH(files_that_the_log_has_are_removed, set_up, tear_down)
     assert_false(is_there("part-0.left-7") || is_there("part-0.gone") || partition->is_aside);
 }
 
-/* Makes the directory of a partition that was left in this epoch. */
+/* Makes the directory of a partition that was opened, and left in this epoch. */
 static void leave(struct elapse__cluster_partition *partition, uint64_t epoch)
 {
     make_directory("part-0");
+    partition->files_number += 2; /* one copier opened it, and one closed it */
     partition->left = (struct elapse__store_left){.memory.seen_epoch = epoch};
     partition->is_left = true;
 }
@@ -231,6 +232,24 @@ static void look(struct elapse__cluster_partition *partition)
         elapse__cluster_copies_look(partition->cluster);
         (void)elapse__os_wait(&nothing, 1, 1000000);
     } while (partition->copy == ELAPSE__CLUSTER_SETS_ASIDE);
+}
+
+/* The log may be trimmed behind the end of the files meanwhile: then nothing could be compared. */
+TEST_WITH(what_continues_the_files_is_still_known_when_they_are_aside, set_up, tear_down)
+{
+    struct elapse__cluster_partition *partition = *state;
+
+    leave(partition, 8);
+    partition->copy = ELAPSE__CLUSTER_HAS_NO_COPY;
+    decide(partition, ELAPSE__CLUSTER_FILES_LEFT, true, false);
+    partition->seen_files[ELAPSE__CLUSTER_FILES_LEFT].is_continued = true;
+    partition->seen_files[ELAPSE__CLUSTER_FILES_LEFT].continued =
+        (struct elapse__partition_witness){.place = {.group = 40, .hash = 4}, .epoch = 8};
+    look(partition);
+    assert_true(partition->is_aside);
+    assert_int_equal(partition->aside_left.known.group, 40);
+    assert_int_equal(elapse__cluster_files(partition, ELAPSE__CLUSTER_FILES_ASIDE).end.place.group,
+                     40);
 }
 
 TEST_WITH(files_that_stay_block_no_others, set_up, tear_down)

@@ -121,6 +121,32 @@ TEST_WITH(partitions_of_dead_nodes_call, set_up, tear_down)
     assert_int_equal(look_for(1, true), 0);
 }
 
+/* What a node acknowledges at a server that lacks groups is missing on the right one. */
+TEST_WITH(a_mark_is_told_for_a_partition_without_a_copy, set_up, tear_down)
+{
+    (void)state;
+    partitions[1].is_stopped = true;
+    has_copy[1] = true;
+    elapse__watches_note_copies(watches, has_copy);
+    (void)look_for(1, true);
+    assert_int_equal(cluster->nodes.marked, 0); /* its runner sees it */
+    has_copy[1] = false;
+    elapse__watches_note_copies(watches, has_copy);
+    (void)look_for(1, true);
+    assert_int_equal(cluster->nodes.marked, 2);
+}
+
+/* Such as the server that was promoted wrongly once, after the right one. */
+TEST_WITH(a_mark_of_a_database_that_is_not_used_is_not_told, set_up, tear_down)
+{
+    (void)state;
+    for (uint32_t i = 0; i < PARTITIONS; i++)
+        cluster->witnesses.seen[i] = (struct elapse__store_witness){.group = 5, .timeline = 2};
+    partitions[1].is_stopped = true;
+    (void)look_for(1, true);
+    assert_int_equal(cluster->nodes.marked, 0);
+}
+
 static bool has_compared(uint64_t opened_group, uint64_t group, uint64_t last_group)
 {
     const struct elapse__partition_figures seen = {

@@ -308,8 +308,8 @@ class Shown(PageTest):
                 self.assertTrue(self.window.driver.title.startswith("✓"))
 
     def test_of_a_few_jobs_the_latest_is_named(self):
-        for many, said, told in ((4, "The latest job was handed out 895 ms late.", "4 jobs were handed out, the latest within 895 ms of its time."),
-                                 (1, "The latest job was handed out 895 ms late.", "1 job was handed out, the latest within 895 ms of its time."),
+        for many, said, told in ((4, "The job that was latest was handed out 895 ms late.", "4 jobs were handed out, the latest within 895 ms of its time."),
+                                 (1, "The job that was latest was handed out 895 ms late.", "1 job was handed out, the latest within 895 ms of its time."),
                                  (100, "One job in a hundred was handed out 895 ms late or more.", "99 of 100 jobs were handed out within 895 ms")):
             status = stand_in.statuses()["ten"]
             late = {"count": many, "p50_ms": 2, "p99_ms": 895, "max_ms": 895}
