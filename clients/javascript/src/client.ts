@@ -143,12 +143,16 @@ export class Client {
    * `ifKey: "fail"`, and UncertainError if the put was sent and no answer came.
    */
   put(tube: string, body: unknown, options: PutOptions = {}): Promise<PutResult> {
+    return this.#put({ tube, body, options }, this.codec);
+  }
+
+  #put({ tube, body, options }: Put, codec: Codec): Promise<PutResult> {
     return inPutSpan(tube, async () => {
       onlyOptions("put", options, PUT_OPTIONS);
       const headers = withTrace(options.headers);
       const args = putArguments(
         { tube, body, options: headers === undefined ? options : { ...options, headers } },
-        this.codec,
+        codec,
         this.tokenMs,
       );
       return putResult(
@@ -173,14 +177,19 @@ export class Client {
   /**
    * Puts a job that waits until all pieces are done, or for the timeout, and then the pieces, made by `put`. Returns the
    * results of all, the waiting job's first. If the key is given and taken, it throws BusyKeyError, and no piece is put. If
-   * a piece is not put, it throws BatchError, with the results of all: the job waits, and the pieces that were put count. If
-   * this program dies meanwhile, some pieces may never be put: the timeout is for that, too.
+   * a piece is not put, it throws BatchError, with the results of all: the job waits, and the pieces that were put count. A
+   * piece that cannot be written, such as one with a BigInt, is an error before anything is put. If this program dies
+   * meanwhile, some pieces may never be put: the timeout is for that, too.
    */
   async gather(tube: string, body: unknown, pieces: readonly Put[], options: GatherOptions): Promise<PutResult[]> {
-    const [whole, ...others] = gatherPuts(tube, body, pieces, options);
-    const first = await this.put(whole.tube, whole.body, whole.options);
+    // All are written before the first is put, so that a piece that cannot be written leaves no job that waits for it.
+    const [whole, ...others] = gatherPuts(tube, body, pieces, options).map((one) => ({
+      ...one,
+      body: putArguments(one, this.codec, this.tokenMs)[2],
+    })) as [Put, ...Put[]];
+    const first = await this.#put(whole, jsonCodec); // it leaves bytes as they are
     const results = await Promise.all(
-      others.map((one) => this.put(one.tube, one.body, one.options).catch((error: unknown) => errorOf(error))),
+      others.map((one) => this.#put(one, jsonCodec).catch((error: unknown) => errorOf(error))),
     );
     if (results.some((one) => one instanceof Error)) throw new BatchError([first, ...results]);
     return [first, ...(results as PutResult[])];

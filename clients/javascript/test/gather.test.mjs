@@ -119,6 +119,17 @@ test("a gather of which a piece is refused tells what was put", async (t) => {
   assert.match(error.message, /^1 of 4 puts failed, the first one with: LimitError: too many jobs$/);
 });
 
+test("a gather with a piece that cannot be written puts nothing", async (t) => {
+  const { client } = await serve(t);
+  const pieces = [put("part", "1"), put("part", { page: 2n })];
+  await assert.rejects(client.gather("whole", "all", pieces, { timeout: "1h", key: "all" }), TypeError);
+  assert.equal((await client.stats()).totalPut, 0);
+  const [first] = await client.gather("whole", { a: 1 }, [put("part", { page: 1 })], { timeout: "1h" });
+  assert.equal(first.outcome, "scheduled");
+  const reserved = await reserve(client, "part");
+  assert.equal(reserved[0].text, '{"page":1}');
+});
+
 /** A way to a server that can lose one answer: the command is done, and the connection ends. */
 async function lossy(t, port) {
   const way = { loses: false };
