@@ -506,7 +506,8 @@ export class Client {
 
   /**
    * Sends a command with many parts, and, unless told otherwise, those parts again that a partition did not answer. An
-   * error that comes when some parts have their words takes the places of the others; before that it is thrown.
+   * error that comes when some parts have their words takes the places of the others; before that it is thrown. Nothing is
+   * sent behind the deadline.
    */
   async #items<Word extends string>(
     head: Argument[],
@@ -525,6 +526,14 @@ export class Client {
         const part = left.slice(from, from + MOST_ITEMS);
         const args = [...head, ...part.flatMap((i) => items[i] as Argument[]), ...tail];
         let answer: Answer;
+        if (words.length > 0 && performance.now() >= until) {
+          const late = new UnavailableError("the deadline has passed before it was sent");
+          for (const place of left.slice(from)) {
+            const why = words[place] ?? late;
+            words[place] = unsure.has(place) ? uncertain(why) : why;
+          }
+          break;
+        }
         try {
           answer = await this.#retry(Infinity, until, (connection) => {
             const reply = connection.send(args);

@@ -466,6 +466,41 @@ test("what many parts were answered stands, if an error comes behind it", async 
   await assert.rejects(other.cancelId(ids), elapse.PermissionError);
 });
 
+test("what many parts were not sent before the deadline is not sent, and the error says so", async (t) => {
+  const jobs = Array.from({ length: 1001 }, (_, i) => ({ id: i + 1, lease: "1-1" }));
+  const commands = [];
+  const server = await fake((words) => {
+    commands.push(words[0]);
+    return commands.length === 1 ? `*500\r\n${"+ok\r\n".repeat(500).trim()}` : undefined;
+  });
+  t.after(() => server.close());
+  const client = new Client(server.address);
+  t.after(() => client.close());
+  const words = await client.ack(jobs, performance.now() + 4000);
+  assert.equal(words.filter((word) => word === "ok").length, 500);
+  assert.ok(words[500] instanceof UncertainError);
+  assert.ok(words[1000] instanceof UnavailableError);
+  assert.equal(commands.length, 2);
+});
+
+test("a put with a token of less than a minute is not sent again after UNKNOWN", async (t) => {
+  const server = await fake(
+    "-UNKNOWN lost",
+    "-UNKNOWN lost",
+    "*2\r\n:5\r\n+known",
+    ...["+OK", "+QUEUED", "-UNKNOWN lost"],
+    (words) => assert.fail(`${words[0]} was sent again`),
+  );
+  t.after(() => server.close());
+  const client = new Client(server.address);
+  t.after(() => client.close());
+  const options = (tokenFor) => ({ token: "one", tokenFor });
+  await assert.rejects(client.put("t", "x", options("59s")), UncertainError);
+  assert.deepEqual(await client.put("t", "x", options("60s")), { id: 5, outcome: "known" });
+  await assert.rejects(client.transaction().put("t", "x", options("59s")).exec(), UncertainError);
+  assert.equal(server.heard().split("EXEC").length, 2);
+});
+
 test("a deadline may be further away than a timer of Node can be", async (t) => {
   const server = await fake(() => sleep(100, "*1\r\n+ok"));
   t.after(() => server.close());
