@@ -100,6 +100,7 @@ interface Answer {
 const MOST_ITEMS = 500; // of one command; the server takes 2,048 arguments
 const LONGEST_TOKEN_MS = 600_000;
 const TOKEN_REST_MS = 60_000;
+const LEAST_AFTER_UNKNOWN_MS = 60_000; // after UNKNOWN a put whose token lives for less is as one without a token
 
 export class Client {
   /** How values become bodies, and bodies values. */
@@ -139,8 +140,9 @@ export class Client {
 
   /**
    * Puts a job. After a lost connection, `TRYAGAIN`, `UNKNOWN` and `DRAINING` the same put is sent again, with the token of
-   * the first try, until the deadline, or while a token of yours lives: it never doubles. Throws BusyKeyError with
-   * `ifKey: "fail"`, and UncertainError if the put was sent and no answer came.
+   * the first try, until the deadline, or while a token of yours lives, and after `UNKNOWN` only if that is a minute or
+   * more: it never doubles. Throws BusyKeyError with `ifKey: "fail"`, and UncertainError if the put was sent and no answer
+   * came.
    */
   put(tube: string, body: unknown, options: PutOptions = {}): Promise<PutResult> {
     return this.#put({ tube, body, options }, this.codec);
@@ -438,7 +440,7 @@ export class Client {
 
   /**
    * Sends until an answer comes, or the deadline by `performance.now()` has passed. `repeatMs`: how long after the first
-   * try that may have been done it is sent again.
+   * try that may have been done it is sent again; after `UNKNOWN` only if that is a minute or more.
    */
   #retry(
     repeatMs: number,
@@ -469,6 +471,8 @@ export class Client {
           throw error;
         }
         if (error instanceof LateError) throw uncertain(error);
+        // The node has tried for a while, and the token may have died meanwhile.
+        if (error instanceof UnknownError && repeatMs < LEAST_AFTER_UNKNOWN_MS) throw uncertain(error);
         if (error instanceof UnknownError || (error instanceof LostError && error.wasSent)) {
           if (!repeated) sendUntil = Math.min(until, sentAt + repeatMs);
           repeated = true;

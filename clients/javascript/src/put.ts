@@ -45,7 +45,8 @@ export interface PutOptions {
   token?: string | false;
   /**
    * How long the token lives: 1 s to 10 min. The default is 10 min for a token that is given. The put is not sent again
-   * when so much time has passed since a try that may have been done: that is an UncertainError.
+   * when so much time has passed since a try that may have been done, and with less than a minute not after `UNKNOWN`:
+   * that is an UncertainError.
    */
   tokenFor?: Duration;
   /** Up to 4,096 bytes of JSON beside the body. */
