@@ -102,7 +102,8 @@ export class Transaction {
   /**
    * Does all commands, or none. Returns a result for each; an error of one, such as a BusyKeyError, stops
    * no other. Throws LeaseLostError if a lease of {@link leased} has ended, and UncertainError if the
-   * answer was lost and it cannot be sent again.
+   * answer was lost and it cannot be sent again. It is sent again if it ends one of the leases that guard it, or has
+   * puts with tokens and arrivals alone: one of cancels alone is sent once.
    */
   async exec(): Promise<TransactionResult[]> {
     if (this.#isUsed) throw new TypeError("a transaction is executed once");
