@@ -1,10 +1,10 @@
 /** A job in the hands of a worker. */
 import type { Client } from "./client.js";
 import { LeaseLostError } from "./errors.js";
+import type { ElapseError } from "./errors.js";
 import { GATHER_KEY, GATHER_TUBE } from "./put.js";
 import type { Arrival, ArriveResult, Put, PutResult } from "./put.js";
 import type { TransactionResult } from "./transaction.js";
-import { ElapseError } from "./errors.js";
 import { arrayOf, headersOf, mapOf, numberOf, textOf, textOrUndefined } from "./values.js";
 import type { Reply } from "./values.js";
 
@@ -46,6 +46,7 @@ export class Job {
 
   readonly #client: Client;
   #ending: Promise<TransactionResult[]> | undefined;
+  #isDone = false;
 
   /** @internal Reads a job from its place in the reply of RESERVE. */
   constructor(client: Client, reply: Reply, signal: AbortSignal) {
@@ -84,19 +85,27 @@ export class Job {
     return this.#client.codec.decode(this.body) as T;
   }
 
-  /** @internal Whether `done` was called: the worker acknowledges nothing then. */
+  /** @internal What `done` waits for, or has got; undefined if it was not called, or has failed. */
   get ending(): Promise<TransactionResult[]> | undefined {
     return this.#ending;
   }
 
+  /** @internal Whether `done` has ended the job: its lease is not extended any more. */
+  get isDone(): boolean {
+    return this.#isDone;
+  }
+
   /**
    * Ends this job and puts the next ones, together or not at all: each step of a chain follows exactly
-   * once from the one before, whatever crashes. A piece of a gather arrives, too. Call it last, and once. Throws LeaseLostError if the lease
-   * has ended: nothing was put, and another worker may have the job.
+   * once from the one before, whatever crashes. A piece of a gather arrives, too. Call it last. Returns a result for each
+   * step; an error of one, such as a BusyKeyError, stands in its place, and stops no other: the job is done. Throws
+   * LeaseLostError if the lease has ended: nothing was put, and another worker may have the job; and UncertainError if
+   * nobody knows. After any error but LeaseLostError the worker keeps the lease, and it may be called again; a handler
+   * that catches the error and returns ends the job without the steps.
    */
-  done(...puts: Put[]): Promise<PutResult[]>;
-  done(...steps: (Put | Arrival)[]): Promise<(PutResult | ArriveResult)[]>;
-  async done(...steps: (Put | Arrival)[]): Promise<(PutResult | ArriveResult)[]> {
+  done(...puts: Put[]): Promise<(PutResult | ElapseError)[]>;
+  done(...steps: (Put | Arrival)[]): Promise<(PutResult | ArriveResult | ElapseError)[]>;
+  async done(...steps: (Put | Arrival)[]): Promise<(PutResult | ArriveResult | ElapseError)[]> {
     if (this.#ending !== undefined) throw new TypeError("done was called before");
     if (this.signal.aborted) throw new LeaseLostError(`job ${this.id} is not this worker's any more`);
     const transaction = this.#client.transaction().leased(this).ack(this);
@@ -106,9 +115,14 @@ export class Job {
     }
     if (this.gatherer !== undefined) transaction.arrive(this.gatherer.tube, this.gatherer.key);
     this.#ending = transaction.exec();
-    const results = await this.#ending;
-    const failed = results.find((result) => result instanceof ElapseError);
-    if (failed !== undefined) throw failed;
-    return results.slice(1, 1 + steps.length) as PutResult[];
+    let results: TransactionResult[];
+    try {
+      results = await this.#ending;
+    } catch (error) {
+      this.#ending = undefined; // the handler goes on, under the lease that it has
+      throw error;
+    }
+    this.#isDone = true;
+    return results.slice(1, 1 + steps.length) as (PutResult | ArriveResult | ElapseError)[];
   }
 }

@@ -380,7 +380,7 @@ export class Worker {
         () => false,
       ))
     ) {
-      // The job is done already; one of the puts beside it, or what the handler did then, has failed.
+      // The job is done already; what the handler did then has failed.
       this.#failed(job, error);
       return this.#end(held, "done");
     }
@@ -463,14 +463,14 @@ export class Worker {
     this.#leaseTimer = undefined;
     let next = Infinity;
     for (const held of this.#held) {
-      if (held.isGivenUp) continue;
+      if (held.isGivenUp || held.job.isDone) continue;
       next = Math.min(next, held.leaseEnds, this.#extending ? Infinity : held.extendAt);
     }
     if (next === Infinity) return;
     this.#leaseTimer = setTimeout(() => {
       const now = performance.now();
       for (const held of this.#held) {
-        if (!held.isGivenUp && now >= held.leaseEnds) {
+        if (!held.isGivenUp && !held.job.isDone && now >= held.leaseEnds) {
           held.giveUp(
             new LeaseLostError(`the lease of job ${held.job.id} has ended, because it could not be extended`),
           );
@@ -486,7 +486,7 @@ export class Worker {
    * leases would end meanwhile: it is in the next command, which comes soon then.
    */
   async #extend(): Promise<void> {
-    const all = [...this.#held].filter((held) => !held.isGivenUp);
+    const all = [...this.#held].filter((held) => !held.isGivenUp && !held.job.isDone);
     if (all.length === 0) return;
     this.#extending = true;
     const sentAt = performance.now();
@@ -513,11 +513,10 @@ export class Worker {
   }
 
   #extended(held: Held, word: LeaseOutcome | undefined, sentAt: number): void {
+    if (word === "ok") held.leaseEnds = sentAt + held.job.ttrMs;
     // What is done, or is being told to the server, is not judged by an EXTEND that came behind it.
     if (!this.#held.has(held) || this.#acks.includes(held) || held.job.ending !== undefined) return;
-    if (word === "ok") {
-      held.leaseEnds = sentAt + held.job.ttrMs;
-    } else if (word === "cancelled" && !held.controller.signal.aborted) {
+    if (word === "cancelled" && !held.controller.signal.aborted) {
       held.controller.abort(new CancelledError(`job ${held.job.id} was cancelled`));
     } else if (word === "gone" && !held.controller.signal.aborted) {
       held.controller.abort(new LeaseLostError(`the lease of job ${held.job.id} has ended`));

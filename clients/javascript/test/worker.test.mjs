@@ -215,6 +215,33 @@ describe("leases", { concurrency: true }, () => {
     ]);
   });
 
+  test("behind a done that failed a handler goes on: its lease is kept, and it hears of a cancel", async (t) => {
+    const { server, client } = await serve(t);
+    for (const text of ["returns", "again", "cancelled", "done"]) {
+      await client.put("t", text, { key: text, ttr: "4800ms", attempts: 1 });
+    }
+    const waiting = [];
+    const seen = work(t, server, "t", async (job) => {
+      if (job.text() === "done") await job.done(put("next", "x"));
+      else await assert.rejects(job.done(put("next", 1n)), TypeError);
+      waiting.push(job);
+      await sleep(job.text() === "cancelled" ? 60_000 : 8000, undefined, { signal: job.signal });
+      if (job.text() === "again") await job.done(put("next", "y"));
+    });
+    await until(() => waiting.length === 4);
+    assert.equal(await client.cancel("t", "cancelled"), "running");
+    await until(() => seen.outcomes.length === 4);
+    assert.deepEqual(seen.outcomes.sort(), [
+      ["again", "done"],
+      ["cancelled", "cancelled"],
+      ["done", "done"],
+      ["returns", "done"],
+    ]);
+    assert.ok(waiting.find((job) => job.text() === "cancelled").signal.reason instanceof CancelledError);
+    assert.deepEqual([seen.failures, seen.errors], [[], []]);
+    assert.equal((await client.stats("next")).ready, 2);
+  });
+
   test("a job keeps its lease while the partition of another one has no owner", async (t) => {
     const extended = []; // the ids of each EXTEND
     let go;
@@ -400,6 +427,22 @@ test("done: the next steps are put exactly once, with the end of this one", asyn
   assert.deepEqual(ends.sort(), ["ab", "ac"]);
   assert.deepEqual(seen.failures, []);
   assert.equal((await client.stats()).totalDone, 3);
+});
+
+test("done returns the error of a put in its place, and the job is done", async (t) => {
+  const { server, client } = await serve(t);
+  await client.put("next", "taken", { key: "k", in: "1h" });
+  await client.put("t", "x");
+  let results;
+  const seen = work(t, server, "t", async (job) => {
+    results = await job.done(put("next", "a"), put("next", "b", { key: "k", ifKey: "fail" }), put("next", "c"));
+  });
+  await until(() => seen.outcomes.length === 1);
+  assert.deepEqual(
+    results?.map((one) => one.outcome ?? one.code),
+    ["scheduled", "BUSYKEY", "scheduled"],
+  );
+  assert.deepEqual([seen.outcomes, seen.failures], [[["x", "done"]], []]);
 });
 
 test("done after the lease has ended puts nothing", async (t) => {
