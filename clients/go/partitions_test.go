@@ -155,10 +155,16 @@ func TestJobsOfPartitionsAreGivenBack(t *testing.T) {
 			works(t, next(t, ended))
 			close(release)
 			again := q.lines("NACK 2 lease-2 " + test.options)
-			if len(again) == 0 && (len(logger.lines) == 0 || !strings.HasPrefix(<-logger.lines, test.line)) {
+			logged := false
+			for len(logger.lines) > 0 {
+				logged = strings.HasPrefix(<-logger.lines, test.line) || logged
+			}
+			if len(again) == 0 && !logged {
 				t.Fatal("the worker neither tells the partition nor the log")
 			}
-			equal(t, len(q.lines("lease-1")), 1)
+			if told := q.lines("lease-1"); len(told) > 1 {
+				t.Fatalf("the partition that answered is told again: %q", told)
+			}
 		})
 	}
 }
