@@ -185,12 +185,17 @@ func (c *Client) retry(ctx context.Context, name string, repeatable bool, use fu
 	doubtful := false
 	for failures := 0; ; failures++ {
 		connection, err := c.links.get(ctx)
-		outcome := notDone
+		outcome, drains := notDone, false
 		if err == nil {
 			err = connection.until(ctx, func() error { return use(connection) })
 			var answer *Error
 			failed := err != nil && !errors.As(err, &answer)
-			c.links.put(connection, failed, failed && ctx.Err() == nil)
+			// Another server may take what one that drains refuses.
+			drains = errors.Is(err, ErrDraining) && len(c.config.Addresses) > 1
+			if drains {
+				c.links.leave(connection)
+			}
+			c.links.put(connection, failed || drains, drains || failed && ctx.Err() == nil)
 			if err == nil {
 				return nil
 			}
@@ -206,7 +211,9 @@ func (c *Client) retry(ctx context.Context, name string, repeatable bool, use fu
 			return ErrUncertain.because(causeOf(outer, err))
 		}
 		c.config.Logger.Warn("elapse: trying again", "command", name, "error", err)
-		c.links.next()
+		if !drains {
+			c.links.next()
+		}
 		if ctx.Err() != nil || !sleep(ctx, backOff(failures)) {
 			if doubtful {
 				return ErrUncertain.because(causeOf(outer, err))

@@ -430,3 +430,25 @@ func TestTelemetry(t *testing.T) {
 	equal(t, strings.Join(seen.said, ", "),
 		"start 00, before 00-1, end <nil>, one done, start 00-1, before 00-1-1, end no route, two failed")
 }
+
+// A put that a server refuses because it drains goes to the next server, and so does the put after it; if there is none, it is
+// tried again where it was.
+func TestServersThatDrain(t *testing.T) {
+	const draining = "-DRAINING the server takes no new jobs\r\n"
+	ends, other := &script{}, &script{}
+	drains := fakeServer(t, func(words []string) string { ends.answer(words); return draining })
+	takes := fakeServer(t, func(words []string) string { other.answer(words); return array(":1\r\n", "+scheduled\r\n") })
+	client := must[*elapse.Client](t)(elapse.Open(elapse.Config{Addresses: []string{drains, takes}}))
+	t.Cleanup(client.Close)
+	put(t, client, "t", "one")
+	put(t, client, "t", "two")
+	equal(t, len(ends.lines("PUT")), 1)
+	equal(t, len(other.lines("PUT")), 2)
+
+	for _, addresses := range [][]string{{drains}, {drains, drains}} {
+		alone := must[*elapse.Client](t)(elapse.Open(elapse.Config{Addresses: addresses, RetryFor: 300 * time.Millisecond}))
+		t.Cleanup(alone.Close)
+		_, err := alone.Put(background, "t", "three")
+		isError(t, err, elapse.ErrUnavailable)
+	}
+}

@@ -28,6 +28,7 @@ type link struct {
 	conn redis.Conn
 	raw  net.Conn
 	used time.Time // when it was given back
+	from int       // the index of its address
 }
 
 // links keeps the connections of a client, and knows which address to try first.
@@ -101,6 +102,7 @@ func (l *links) dialAny(ctx context.Context) (*link, error) {
 			l.mutex.Lock()
 			l.first = index
 			l.mutex.Unlock()
+			connection.from = index
 			return connection, nil
 		}
 		failure = err
@@ -115,6 +117,15 @@ func (l *links) dialAny(ctx context.Context) (*link, error) {
 func (l *links) next() {
 	l.mutex.Lock()
 	l.first = (l.first + 1) % len(l.config.Addresses)
+	l.mutex.Unlock()
+}
+
+// leave lets the address after that of a connection be tried first, unless another call has left it already.
+func (l *links) leave(connection *link) {
+	l.mutex.Lock()
+	if l.first == connection.from {
+		l.first = (l.first + 1) % len(l.config.Addresses)
+	}
 	l.mutex.Unlock()
 }
 

@@ -45,7 +45,8 @@ var (
 
 // What this package says.
 var (
-	// ErrUnavailable: nothing was done, because no server took the command in time.
+	// ErrUnavailable: nothing was done, because no server took the command in time. ErrDraining is its cause if a server
+	// that drains was the last one that answered before Config.RetryFor was over.
 	ErrUnavailable = &Error{Code: "UNAVAILABLE", Text: "no server took the command"}
 	// ErrUncertain: the command was sent and not answered. It was done, or not. Look before you send it
 	// again.
