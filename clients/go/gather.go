@@ -110,14 +110,21 @@ func gather(tube string, body any, timeout time.Duration, pieces []*Request, opt
 // Gather puts a job that waits until all pieces, made by Put, are done, or for the timeout, and then the pieces. It
 // returns the results of all, the waiting job's first. The options are those of the waiting job, without In,
 // Await and others that say when it is due. If its key is given and taken, it returns ErrBusyKey, and no piece is
-// put. If this program dies meanwhile, some pieces may never be put: the timeout is for that, too.
+// put. If one of them cannot be written, such as a body that Config.Codec refuses, it is ErrInvalid, and nothing is put. If this program dies meanwhile, some pieces may never be put: the timeout is for that, too.
 func (c *Client) Gather(ctx context.Context, tube string, body any, timeout time.Duration, pieces []*Request, options ...PutOption) ([]PutResult, error) {
-	requests := gather(tube, body, timeout, pieces, options...)
-	first, err := c.PutMany(ctx, requests[0])
+	var commands []command
+	for _, request := range gather(tube, body, timeout, pieces, options...) {
+		what, err := c.command(ctx, request, false)
+		if err != nil {
+			return nil, err
+		}
+		commands = append(commands, what)
+	}
+	first, err := putResults(c.doAll(ctx, commands[:1]))
 	if err != nil {
 		return nil, err
 	}
-	others, err := c.PutMany(ctx, requests[1:]...)
+	others, err := putResults(c.doAll(ctx, commands[1:]))
 	return append(first, others...), err
 }
 

@@ -225,3 +225,13 @@ func TestLostAnswersCountOnce(t *testing.T) {
 	equal(t, missing(t, client, "whole", "all"), 3)
 	equal(t, must[*elapse.Stats](t)(client.Stats(background, "")).TotalDone, 1)
 }
+
+// A gather with a piece that cannot be written puts nothing.
+func TestGatherWithAPieceThatCannotBeWritten(t *testing.T) {
+	s := &script{answers: map[string][]string{}}
+	client := open(t, fakeServer(t, func(words []string) string { s.answer(words); return array(":1\r\n", "+scheduled\r\n") }))
+	results, err := client.Gather(background, "t", "x", time.Hour, []*elapse.Request{elapse.Put("p", "x"), elapse.Put("p", make(chan int))})
+	isError(t, err, elapse.ErrInvalid)
+	equal(t, len(results), 0)
+	equal(t, s.all(), "")
+}

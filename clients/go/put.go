@@ -305,12 +305,8 @@ func (c *Client) PutMany(ctx context.Context, requests ...*Request) ([]PutResult
 		}
 		commands, places = append(commands, what), append(places, index)
 	}
-	for index, answer := range c.doAll(ctx, commands) {
-		result, err := PutResult{}, answer.err
-		if err == nil {
-			result, err = putResult(answer.value)
-		}
-		result.Err = err
+	stored, _ := putResults(c.doAll(ctx, commands))
+	for index, result := range stored {
 		results[places[index]] = result
 	}
 	for _, result := range results {
@@ -319,6 +315,24 @@ func (c *Client) PutMany(ctx context.Context, requests ...*Request) ([]PutResult
 		}
 	}
 	return results, nil
+}
+
+// putResults reads the answers of puts, each with its error, and returns the first of their errors, too.
+func putResults(replies []reply) ([]PutResult, error) {
+	results := make([]PutResult, len(replies))
+	var first error
+	for index, answer := range replies {
+		result, err := PutResult{}, answer.err
+		if err == nil {
+			result, err = putResult(answer.value)
+		}
+		result.Err = err
+		results[index] = result
+		if first == nil {
+			first = err
+		}
+	}
+	return results, first
 }
 
 // putResult reads the answer of a put.
