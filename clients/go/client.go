@@ -167,6 +167,12 @@ func (c *command) canTwice(now, first time.Time) bool {
 	return c.life <= 0 || first.IsZero() || now.Sub(first) < c.life
 }
 
+// isForgotten returns whether the command may not be sent again after this error: a node says UNKNOWN when it has tried for a
+// while itself, and the rest of a token that lives for less than a minute is then too short.
+func (c *command) isForgotten(err error) bool {
+	return c.life > 0 && c.life < tokenMargin && errors.Is(err, ErrUnknown)
+}
+
 // errTokenEnded is the error of a command that was sent, and whose token the server may have forgotten.
 var errTokenEnded = ErrUncertain.because(errors.New("its token has ended, so that it could be done twice if it was sent again"))
 
@@ -177,8 +183,9 @@ type reply struct {
 }
 
 // retry calls a function with a connection until it returns nil, or an error that is final. repeatable
-// says whether it may be called again when nobody knows whether the server did what it was told.
-func (c *Client) retry(ctx context.Context, name string, repeatable bool, use func(*link) error) error {
+// says whether it may be called again when nobody knows whether the server did what it was told. After each
+// failure ended, if it is not nil, says whether nothing is left to try; then retry returns nil.
+func (c *Client) retry(ctx context.Context, name string, repeatable bool, ended func() bool, use func(*link) error) error {
 	outer := ctx
 	ctx, cancel := context.WithTimeout(ctx, c.config.RetryFor)
 	defer cancel()
@@ -209,6 +216,9 @@ func (c *Client) retry(ctx context.Context, name string, repeatable bool, use fu
 		}
 		if outcome == final || doubtful && !repeatable {
 			return ErrUncertain.because(causeOf(outer, err))
+		}
+		if ended != nil && ended() {
+			return nil
 		}
 		c.config.Logger.Warn("elapse: trying again", "command", name, "error", err)
 		if !drains {
@@ -254,7 +264,22 @@ func (c *Client) doSome(ctx context.Context, all []command, replies []reply) {
 		waiting[index] = index
 		repeatable = repeatable && all[index].repeatable
 	}
-	err := c.retry(ctx, all[0].name, repeatable, func(l *link) error {
+	drop := func(now time.Time) { // those whose tokens have ended
+		alive := waiting[:0]
+		for _, index := range waiting {
+			if all[index].canTwice(now, first[index]) {
+				alive = append(alive, index)
+			} else {
+				replies[index].err = errTokenEnded
+			}
+		}
+		waiting = alive
+	}
+	ended := func() bool {
+		drop(time.Now())
+		return len(waiting) == 0
+	}
+	err := c.retry(ctx, all[0].name, repeatable, ended, func(l *link) error {
 		began := time.Now()
 		doubt := func(indices ...int) {
 			for _, index := range indices {
@@ -263,15 +288,7 @@ func (c *Client) doSome(ctx context.Context, all []command, replies []reply) {
 				}
 			}
 		}
-		alive := waiting[:0]
-		for _, index := range waiting {
-			if all[index].canTwice(began, first[index]) {
-				alive = append(alive, index)
-			} else {
-				replies[index].err = errTokenEnded
-			}
-		}
-		waiting = alive
+		drop(began)
 		if err := sendAll(l, all, waiting); err != nil {
 			doubt(waiting...)
 			return err
@@ -288,6 +305,10 @@ func (c *Client) doSome(ctx context.Context, all []command, replies []reply) {
 			}
 			if err != nil {
 				err = answered(refused)
+			}
+			if err != nil && all[index].isForgotten(err) {
+				replies[index].err = ErrUncertain.because(err)
+				continue
 			}
 			if err != nil && fateOf(err) != final {
 				if fateOf(err) == uncertain {

@@ -40,7 +40,7 @@ func (c *Client) doParts(ctx context.Context, what parts) []answer {
 	for index := range waiting {
 		waiting[index] = index
 	}
-	err := c.retry(ctx, what.name, true, func(l *link) error {
+	err := c.retry(ctx, what.name, true, nil, func(l *link) error {
 		value, err := l.conn.Do(what.name, what.arguments(waiting)...)
 		var refused redis.Error
 		if errors.As(err, &refused) {

@@ -117,7 +117,8 @@ func Token(token string) PutOption {
 }
 
 // TokenFor makes the put safe to repeat for so long, 1 s to 10 min. The client sends it again no longer than that after
-// the first try that may have stored it; then it is ErrUncertain.
+// the first try that may have stored it; then it is ErrUncertain. With less than a minute it is that at once after the
+// answer UNKNOWN of a node.
 func TokenFor(token string, life time.Duration) PutOption {
 	return func(r *Request) {
 		r.token, r.life = true, life

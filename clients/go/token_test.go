@@ -1,7 +1,10 @@
 package elapse_test
 
 import (
+	"bufio"
 	"context"
+	"io"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -57,6 +60,78 @@ func TestTokensThatEnd(t *testing.T) {
 				}
 				equal(t, len(s.lines(test.counted)), sent)
 			})
+		}
+	}
+}
+
+// After the answer UNKNOWN a token that lives for less than a minute counts as none.
+func TestTokensThatAreTooShortForANode(t *testing.T) {
+	s := &script{answers: map[string][]string{}}
+	client := open(t, fakeServer(t, func(words []string) string {
+		if words[0] == "MULTI" {
+			return "+OK\r\n"
+		}
+		s.answer(words)
+		if words[0] == "EXEC" || len(words) > 2 && strings.HasPrefix(words[2], "lost") && len(s.lines(words[2])) == 1 {
+			return unknown
+		}
+		if words[0] == "ARRIVE" {
+			return ":1\r\n"
+		}
+		return array(":1\r\n", "+scheduled\r\n")
+	}))
+	short, long := elapse.TokenFor("a", 59*time.Second), elapse.TokenFor("b", time.Minute)
+	results, err := client.PutMany(background, elapse.Put("t", "lost, short", short), elapse.Put("t", "lost, long", long),
+		elapse.Put("t", "lost, own"), elapse.Put("t", "answered, short", short))
+	isError(t, err, elapse.ErrUncertain)
+	isError(t, err, elapse.ErrUnknown)
+	for place, count := range []int{1, 2, 2, 1} {
+		equal(t, results[place].Err == nil, place != 0)
+		equal(t, len(s.lines([]string{"lost, short", "lost, long", "lost, own", "answered, short"}[place])), count)
+	}
+	_, _, err = client.Arrive(background, "t", "lost, arrival", 1, short)
+	isError(t, err, elapse.ErrUncertain)
+	equal(t, len(s.lines("lost, arrival")), 1)
+	_, err = client.Transaction(background, elapse.Put("t", "x"), elapse.Put("t", "y", short))
+	isError(t, err, elapse.ErrUncertain)
+	equal(t, len(s.lines("EXEC")), 1)
+}
+
+// The end of a token is seen while no server can be reached, too: a call does not wait until its deadline for it.
+func TestTokensThatEndWithoutAServer(t *testing.T) {
+	t.Parallel()
+	for _, call := range []func(*elapse.Client, *elapse.Request) error{
+		func(client *elapse.Client, request *elapse.Request) error {
+			_, err := client.PutMany(background, request)
+			return err
+		},
+		func(client *elapse.Client, request *elapse.Request) error {
+			_, err := client.Transaction(background, request)
+			return err
+		},
+	} {
+		listener := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
+		t.Cleanup(func() { listener.Close() })
+		go func() { // the first connection is lost when a command comes, and all others at once
+			for first := true; ; first = false {
+				conn, err := listener.Accept()
+				if err != nil {
+					return
+				}
+				for reader := bufio.NewReader(conn); first; {
+					if words, err := readCommand(reader); err != nil || words[0] != "CLIENT" {
+						break
+					}
+					io.WriteString(conn, "+OK\r\n")
+				}
+				conn.Close()
+			}
+		}()
+		client := open(t, listener.Addr().String())
+		err := call(client, elapse.Put("t", "x", elapse.TokenFor("bill-9", time.Second)))
+		isError(t, err, elapse.ErrUncertain)
+		if !strings.Contains(err.Error(), "its token has ended") {
+			t.Fatal(err)
 		}
 	}
 }

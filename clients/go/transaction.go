@@ -58,17 +58,30 @@ func (c *Client) transact(ctx context.Context, guard *leased, requests []*Reques
 	repeatable = guard != nil || repeatable && (tokens == 0 || tokens == len(requests))
 	var answers []any
 	var first time.Time // when it was sent first that may have been done
-	lost, ended := false, false
-	err := c.retry(ctx, "EXEC", repeatable, func(l *link) error {
-		began := time.Now()
+	lost := false
+	var uncertainty error // why it is not sent again
+	ended := func() bool {
+		now := time.Now()
 		for index := range commands {
-			if !commands[index].canTwice(began, first) {
-				ended = true
-				return nil
+			if !commands[index].canTwice(now, first) {
+				uncertainty = errTokenEnded
 			}
 		}
+		return uncertainty != nil
+	}
+	err := c.retry(ctx, "EXEC", repeatable, ended, func(l *link) error {
+		if ended() {
+			return nil
+		}
+		began := time.Now()
 		value, err := exec(l, commands)
 		if err != nil {
+			for index := range commands {
+				if commands[index].isForgotten(err) {
+					uncertainty = ErrUncertain.because(err)
+					return nil
+				}
+			}
 			if fateOf(err) == uncertain && first.IsZero() {
 				first = began
 			}
@@ -88,8 +101,8 @@ func (c *Client) transact(ctx context.Context, guard *leased, requests []*Reques
 		return nil, err
 	}
 	sent := !first.IsZero()
-	if ended {
-		return nil, errTokenEnded
+	if uncertainty != nil {
+		return nil, uncertainty
 	}
 	if lost && sent {
 		return nil, ErrUncertain.because(ErrLeaseLost)
