@@ -344,19 +344,20 @@ def bulk(text):
     return b"$%d\r\n%s\r\n" % (len(text), text)
 
 
-#: The reply to RESERVE: one job with a TTR of 300 ms.
-A_JOB = b"".join(
-    [
-        b"*1\r\n*9\r\n:7\r\n",
-        bulk(b"1-1"),
-        bulk(b"t"),
-        b"$-1\r\n",
-        bulk(b"x"),
-        b"$-1\r\n:1\r\n:0\r\n*2\r\n",
-        bulk(b"ttr"),
-    ]
-    + [b":300\r\n"]
-)
+def a_job(number, tube, ttr_ms):
+    """A job in the reply to RESERVE."""
+    return b"".join(
+        [
+            b"*9\r\n:%d\r\n" % number,
+            bulk(b"1-1"),
+            bulk(tube),
+            b"$-1\r\n",
+            bulk(b"x"),
+            b"$-1\r\n:1\r\n:0\r\n*2\r\n",
+            bulk(b"ttr"),
+            b":%d\r\n" % ttr_ms,
+        ]
+    )
 
 
 class Leases(Case):
@@ -390,7 +391,7 @@ class Leases(Case):
         def answer(words):
             if words[0] == b"RESERVE" and not handed_out:
                 handed_out.append(words)
-                return A_JOB
+                return b"*1\r\n" + a_job(7, b"t", 300)
             if words[0] == b"RESERVE":
                 over.wait(0.02)
                 return b"*0\r\n"
@@ -431,6 +432,64 @@ class Leases(Case):
         asyncio.run(worker.run())
         self.assertEqual(seen, ["lost"])
 
+    def without_owner(self):
+        """A server that hands out two jobs. Nobody owns the partition of the first one, so that what is said of it is
+        refused, until the test ends; the second one is cancelled when its lease is extended."""
+        over, refused, handed_out = threading.Event(), threading.Event(), []
+
+        def answer(words):
+            if words[0] == b"RESERVE" and not handed_out:
+                handed_out.append(words)
+                return b"*2\r\n" + a_job(1, b"quick", 6000) + a_job(2, b"slow", 6000)
+            if words[0] == b"RESERVE":
+                over.wait(0.02)
+                return b"*0\r\n"
+            if words[0] == b"EXTEND":
+                cancelled = b"cancelled" if refused.is_set() else b"ok"
+                words = [cancelled if id_of == b"2" else b"ok" for id_of in words[1::2]]
+                return b"+%s\r\n" % words[0] if len(words) == 1 else b"*2\r\n+%s\r\n+%s\r\n" % tuple(words)
+            if b"1" in words[1::2] and not over.is_set():
+                refused.set()
+                return b"-TRYAGAIN no owner\r\n"
+            return b"*%d\r\n" % (len(words) // 2) + b"+ok\r\n" * (len(words) // 2)
+
+        fake = support.Fake(answer)
+        self.addCleanup(fake.close)
+        self.addCleanup(over.set)
+        return fake, over
+
+    def test_leases_are_kept_while_a_partition_has_no_owner(self):
+        """Both kinds of workers at the same time."""
+        reasons = []
+        (fake, over), (other, other_over) = self.without_owner(), self.without_owner()
+        worker, tasks = elapse.Worker(fake.url), elapse.AsyncWorker(other.url)
+
+        @worker.handler("slow")
+        def handle(job):
+            reasons.append((job.wait("25s"), job.stop_reason))
+            over.set()
+            worker.stop()
+
+        @tasks.handler("slow")
+        async def handle_task(job):
+            try:
+                await asyncio.sleep(25)
+            finally:
+                reasons.append((True, job.stop_reason))
+                other_over.set()
+                tasks.stop()
+
+        @tasks.handler("quick")
+        async def quick_task(job):
+            pass
+
+        worker.handler("quick")(lambda job: None)
+        thread = threading.Thread(target=worker.run)
+        thread.start()
+        asyncio.run(tasks.run())
+        thread.join()
+        self.assertEqual(reasons, [(True, "cancelled")] * 2)
+
     def test_a_lease_is_kept_when_done_has_failed(self):
         """A handler that goes on is still told that its job was cancelled. Both kinds of workers at the same time."""
         reasons = []
@@ -439,18 +498,18 @@ class Leases(Case):
 
         @worker.handler("kept")
         def handle(job):
+            self.client.cancel("kept", "x")  # before the lease is extended at once, because done has failed
             try:
                 job.done(wrong)
             except elapse.CommandError:
-                self.client.cancel("kept", "x")
                 reasons.append((job.wait("15s"), job.stop_reason))
 
         @tasks.handler("kept-task")
         async def handle_task(job):
+            self.client.cancel("kept-task", "x")
             try:
                 await job.done(wrong)
             except elapse.CommandError:
-                self.client.cancel("kept-task", "x")
                 try:
                     await asyncio.sleep(15)
                 finally:
@@ -463,6 +522,33 @@ class Leases(Case):
         asyncio.run(tasks.run(until_idle=True))
         thread.join()
         self.assertEqual(reasons, [(True, "cancelled")] * 2)
+
+
+class Logs(Case):
+    def test_a_logger_that_raises_ends_no_worker(self):
+        worker, done = self.worker(concurrency=1), threading.Event()
+
+        class Broken(logging.Handler):
+            def emit(self, record):
+                raise OSError("the disk is full")
+
+        broken = Broken()
+        logging.getLogger("elapse").addHandler(broken)
+        self.addCleanup(logging.getLogger("elapse").removeHandler, broken)
+
+        @worker.handler("logged")
+        def handle(job):
+            if job.text == "fails":
+                raise ValueError("it fails")
+            done.set()
+
+        self.client.put("logged", "fails", attempts=1)
+        self.client.put("logged", "is done")
+        thread = threading.Thread(target=worker.run, daemon=True)
+        thread.start()
+        self.assertTrue(done.wait(20))
+        worker.stop()
+        thread.join()
 
 
 class Unreached(unittest.TestCase):

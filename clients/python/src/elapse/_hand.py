@@ -144,18 +144,21 @@ class Hand(Generic[J]):
             self._gathering_since = now_s
         self._acks.append(job.pair)
 
-    # ---- what the keeper sends ----
+    # ---- what is sent ----
 
     def next_s(self) -> float:
-        """When the keeper has something to send."""
-        times = [self._soon_s]
+        """When there is something to send."""
+        return min(self.next_said_s(), self.next_extension_s())
+
+    def next_said_s(self) -> float:
+        """When something is to be said of jobs that have ended."""
         if self._others or len(self._acks) >= GATHER_MAX:
             return 0.0
-        if self._acks:
-            times.append(self._gathering_since + GATHER_S)
-        if self._running:
-            times.append(self._extended_s + self._third_s())
-        return min(times)
+        return self._gathering_since + GATHER_S if self._acks else math.inf
+
+    def next_extension_s(self) -> float:
+        """When leases are to be extended."""
+        return min(self._soon_s, self._extended_s + self._third_s()) if self._running else self._soon_s
 
     def _third_s(self) -> float:
         return min(running.job.ttr.total_seconds() for running in self._running.values()) / 3

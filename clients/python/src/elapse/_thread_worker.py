@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import math
 import os
@@ -45,6 +46,9 @@ H = TypeVar("H", bound=Callable[..., Any])
 
 _RESERVE_WAIT = "1s"
 _PAUSE_MAX_S = 5.0
+
+#: What a worker writes into the log when it cannot extend leases, or say what was done.
+UNTOLD = "the server could not be told what was done, or whose leases to extend; jobs may come again: %s"
 
 #: What the server answers to a worker that will never get a job.
 REFUSALS = (AuthenticationNeededError, CommandError, NotPermittedError, WrongPasswordError)
@@ -131,6 +135,7 @@ class Worker(Handlers):
         lock = threading.RLock()
         self._lock = threading.Condition(lock)
         self._sooner = threading.Condition(lock)
+        self._sooner_extended = threading.Condition(lock)
         self._hurrying, self._keeping = False, True
         self._begin()
 
@@ -170,13 +175,14 @@ class Worker(Handlers):
         ]
         keeper = threading.Thread(target=self._keep, name="elapse-keeper", daemon=True)
         watcher = threading.Thread(target=self._watch, name="elapse-watcher", daemon=True)
-        for thread in (*threads, keeper, watcher):
+        sayer = threading.Thread(target=self._say, name="elapse-sayer", daemon=True)
+        for thread in (*threads, keeper, watcher, sayer):
             thread.start()
         restore = self._take_signals()
         try:
             self._fetch(until_idle)
         finally:
-            all_ended = self._finish(threads, keeper, watcher)
+            all_ended = self._finish(threads, [watcher, sayer, keeper])
             restore()
             self._stopping.clear()  # and not before a run, so that a stop which comes before it is not forgotten
         return all_ended
@@ -197,8 +203,8 @@ class Worker(Handlers):
 
         return restore
 
-    def _finish(self, threads: list[threading.Thread], keeper: threading.Thread, watcher: threading.Thread) -> bool:
-        """Lets what runs end, up to the grace."""
+    def _finish(self, threads: list[threading.Thread], helpers: list[threading.Thread]) -> bool:
+        """Lets what runs end, up to the grace, and then the helpers, up to the deadline of the client."""
         for _ in threads:
             self._jobs.put(None)
         end_s = time.monotonic() + self.grace_s
@@ -214,8 +220,10 @@ class Worker(Handlers):
             self._keeping = False
             self._lock.notify_all()
             self._sooner.notify_all()
-        watcher.join()
-        keeper.join(self.client.deadline_s + 1)
+            self._sooner_extended.notify_all()
+        end_s = time.monotonic() + self.client.deadline_s + 1
+        for thread in helpers:
+            thread.join(max(0.0, end_s - time.monotonic()))
         if late:
             log.warning("%d handlers have not ended in time; their jobs go to other workers", len(late))
         return not late
@@ -265,6 +273,7 @@ class Worker(Handlers):
                 self._watch_for(self._hand.begin(job, time.monotonic(), self._handlers[job.tube][1]))
                 self._jobs.put(job)
             self._lock.notify_all()
+            self._sooner_extended.notify_all()
 
     # ---- handlers ----
 
@@ -278,7 +287,8 @@ class Worker(Handlers):
                 else:
                     self._run_one(job)
             except BaseException:  # this thread has to take further jobs, whatever a hook or a logger does
-                log.exception("job %d of %s: what comes behind its handler has failed", job.id, job.tube)
+                with contextlib.suppress(BaseException):
+                    log.exception("job %d of %s: what comes behind its handler has failed", job.id, job.tube)
             finally:
                 with self._lock:
                     self._free += 1
@@ -331,7 +341,7 @@ class Worker(Handlers):
                 if left is not None:
                     self._hand.resume(left)
                     self._watch_for(left)
-                    self._lock.notify_all()
+                    self._sooner_extended.notify_all()
             raise
         job.finished = True
         return results
@@ -354,37 +364,55 @@ class Worker(Handlers):
 
     # ---- keeping leases, and saying what has ended ----
 
+    # Each has a connection of its own: what is said of a job is sent again for as long as the partition of the job has
+    # no owner, and the leases of the others are extended meanwhile.
+
     def _keep(self) -> None:
         client = self.client.like()
         try:
             while True:
                 with self._lock:
                     now_s = time.monotonic()
-                    while self._keeping and self._hand.next_s() > now_s:
-                        self._lock.wait(min(60.0, self._hand.next_s() - now_s))
+                    while self._keeping and self._hand.next_extension_s() > now_s:
+                        self._sooner_extended.wait(min(60.0, self._hand.next_extension_s() - now_s))
                         now_s = time.monotonic()
-                    said = self._hand.take_said()
-                    extending = self._hand.take_extensions(now_s)
-                    ends = not self._keeping and not said
-                if ends:
-                    return
-                self._tell(client, said, extending)
+                    if not self._keeping:
+                        return
+                    jobs = self._hand.take_extensions(now_s)
+                sent_s = time.monotonic()
+                answers = self._tell(client, [*extend_commands(jobs)])
+                with self._lock:
+                    self._hand.extended(jobs, answers, sent_s, time.monotonic())
         finally:
             client.close()
 
-    def _tell(self, client: Client, said: list[Command[Any]], extending: list[Job]) -> None:
-        extensions: list[Command[Any]] = [*extend_commands(extending)]
-        sent_s = time.monotonic()
+    def _say(self) -> None:
+        client = self.client.like()
         try:
-            results = client.run_many([*extensions, *said])
-        except BatchError as error:
-            log.warning("the server did not do all that it was told: %s", error)
-            results = error.results
-        except ElapseError as error:
-            log.warning("the server could not be told what was done; the jobs come again: %s", error)
-            return
-        except Exception:
-            log.exception("the keeper of the leases failed")
-            return
-        with self._lock:
-            self._hand.extended(extending, results[: len(extensions)], sent_s, time.monotonic())
+            while True:
+                with self._lock:
+                    now_s = time.monotonic()
+                    while self._keeping and self._hand.next_said_s() > now_s:
+                        self._lock.wait(min(60.0, self._hand.next_said_s() - now_s))
+                        now_s = time.monotonic()
+                    said = self._hand.take_said()
+                    if not self._keeping and not said:
+                        return
+                self._tell(client, said)
+        finally:
+            client.close()
+
+    def _tell(self, client: Client, commands: list[Command[Any]]) -> list[Any]:
+        """Returns the results of the commands, of which some may be errors; empty if none is known. It raises nothing,
+        also if a logger does."""
+        with contextlib.suppress(Exception):
+            try:
+                return client.run_many(commands)
+            except BatchError as error:
+                log.warning("the server did not do all that it was told: %s", error)
+                return error.results
+            except ElapseError as error:
+                log.warning(UNTOLD, error)
+            except Exception:
+                log.exception("the server could not be told what was done, or whose leases to extend")
+        return []

@@ -4,6 +4,7 @@ asyncio.CancelledError; `job.stop_reason` says which."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 import math
 import signal
@@ -18,7 +19,7 @@ from ._texts import Duration
 from .aio import AsyncClient
 from .errors import BatchError, ElapseError, LeaseEndedError
 from .jobs import AsyncJob, JobCancelled, read_job
-from ._thread_worker import _PAUSE_MAX_S, _RESERVE_WAIT, REFUSALS, Handlers, check_concurrency, holder
+from ._thread_worker import _PAUSE_MAX_S, _RESERVE_WAIT, REFUSALS, UNTOLD, Handlers, check_concurrency, holder
 
 
 class AsyncWorker(Handlers):
@@ -70,10 +71,11 @@ class AsyncWorker(Handlers):
         signals = self._take_signals(loop)
         keeper = asyncio.create_task(self._keep())
         watcher = asyncio.create_task(self._watch())
+        sayer = asyncio.create_task(self._say())
         try:
             await self._fetch(until_idle)
         finally:
-            all_ended = await self._finish(keeper)
+            all_ended = await self._finish(keeper, sayer)
             watcher.cancel()
             for number in signals:
                 loop.remove_signal_handler(number)
@@ -110,7 +112,7 @@ class AsyncWorker(Handlers):
         hurry.cancel()
         return {task for task in tasks if not task.done()}
 
-    async def _finish(self, keeper: asyncio.Task[None]) -> bool:
+    async def _finish(self, keeper: asyncio.Task[None], sayer: asyncio.Task[None]) -> bool:
         tasks = list(self._tasks.values())
         late: set[asyncio.Task[None]] = set()
         if tasks:
@@ -126,7 +128,9 @@ class AsyncWorker(Handlers):
             )
         self._keeping = False
         self._changed.set()
-        await keeper
+        await sayer
+        keeper.cancel()  # no lease is left to extend
+        await asyncio.wait([keeper])
         return not late
 
     async def _fetch(self, until_idle: bool) -> None:
@@ -246,38 +250,57 @@ class AsyncWorker(Handlers):
         if running.ends_s < self._watched_until_s:
             self._sooner.set()
 
+    # Each of the next two has a connection of its own: what is said of a job is sent again for as long as the partition
+    # of the job has no owner, and the leases of the others are extended meanwhile.
+
     async def _keep(self) -> None:
         client = self.client.like()
         try:
             while True:
-                now_s = time.monotonic()
-                while self._keeping and self._hand.next_s() > now_s:
-                    self._changed.clear()
-                    try:
-                        await asyncio.wait_for(self._changed.wait(), min(60.0, self._hand.next_s() - now_s))
-                    except asyncio.TimeoutError:
-                        pass
-                    now_s = time.monotonic()
-                said = self._hand.take_said()
-                extending = self._hand.take_extensions(now_s)
-                if not self._keeping and not said:
+                now_s = await self._time_of(self._hand.next_extension_s)
+                if not self._keeping:
                     return
-                await self._tell(client, said, extending)
+                jobs = self._hand.take_extensions(now_s)
+                sent_s = time.monotonic()
+                answers = await self._tell(client, [*extend_commands(jobs)])
+                self._hand.extended(jobs, answers, sent_s, time.monotonic())
         finally:
             await client.close()
 
-    async def _tell(self, client: AsyncClient, said: list[Command[Any]], extending: list[AsyncJob]) -> None:
-        extensions: list[Command[Any]] = [*extend_commands(extending)]
-        sent_s = time.monotonic()
+    async def _say(self) -> None:
+        client = self.client.like()
         try:
-            results = await client.run_many([*extensions, *said])
-        except BatchError as error:
-            log.warning("the server did not do all that it was told: %s", error)
-            results = error.results
-        except ElapseError as error:
-            log.warning("the server could not be told what was done; the jobs come again: %s", error)
-            return
-        except Exception:
-            log.exception("the keeper of the leases failed")
-            return
-        self._hand.extended(extending, results[: len(extensions)], sent_s, time.monotonic())
+            while True:
+                await self._time_of(self._hand.next_said_s)
+                said = self._hand.take_said()
+                if not self._keeping and not said:
+                    return
+                await self._tell(client, said)
+        finally:
+            await client.close()
+
+    async def _time_of(self, next_s: Callable[[], float]) -> float:
+        """Waits until the time that this function tells, which may change, or until the worker ends. Returns now."""
+        now_s = time.monotonic()
+        while self._keeping and next_s() > now_s:
+            self._changed.clear()
+            try:
+                await asyncio.wait_for(self._changed.wait(), min(60.0, next_s() - now_s))
+            except asyncio.TimeoutError:
+                pass
+            now_s = time.monotonic()
+        return now_s
+
+    async def _tell(self, client: AsyncClient, commands: list[Command[Any]]) -> list[Any]:
+        """As Worker._tell."""
+        with contextlib.suppress(Exception):
+            try:
+                return await client.run_many(commands)
+            except BatchError as error:
+                log.warning("the server did not do all that it was told: %s", error)
+                return error.results
+            except ElapseError as error:
+                log.warning(UNTOLD, error)
+            except Exception:
+                log.exception("the server could not be told what was done, or whose leases to extend")
+        return []
