@@ -2,6 +2,7 @@
 
 import asyncio
 import functools
+import time
 import unittest
 
 import support
@@ -13,6 +14,11 @@ from elapse import testing  # noqa: E402
 from elapse._tries import Fault, Tries  # noqa: E402
 
 KINDS = ("Client", "AsyncClient")
+
+
+def with_password(fake):
+    """The address of a fake server with a password, so that each connection begins with AUTH."""
+    return fake.url.replace("redis://", "redis://ann:secret@")
 
 
 class Case(unittest.TestCase):
@@ -55,10 +61,103 @@ class Tokens(Case):
         now_s = 120.0
         for _ in range(3):  # the token has not begun to live
             now_s += tries.failed(Fault("refused", sent=False), now_s)
+        tries.begin(now_s)
         began_s = now_s
         tries.failed(Fault("lost", sent=True), began_s + 8.0)
+        tries.begin(began_s + 9.9)
+        with self.assertRaises(elapse.UncertainError):
+            tries.begin(began_s + 10.0)
         with self.assertRaises(elapse.UncertainError):
             tries.failed(Fault("refused", sent=False), began_s + 10.0)
+
+    def slow_to_connect(self, of_a_put):
+        """A server whose second connection takes long. The first put gets no answer, and the others this one."""
+
+        def answer(words):
+            if words[0] == b"AUTH":
+                if [said[0] for said in fake.said].count(b"AUTH") == 2:
+                    time.sleep(0.4)
+                return b"+OK\r\n"
+            return of_a_put if [said[0] for said in fake.said].count(b"AUTH") > 1 else None
+
+        fake = self.fake(answer)
+        return fake
+
+    def test_a_put_is_not_sent_again_when_its_token_ended_while_the_client_connected(self):
+        for kind in KINDS:
+            for name in ("put_many", "transaction"):
+                fake = self.slow_to_connect(PUT)
+                puts = [elapse.put("t", "x", token="mine", token_for="300ms")]
+                with self.subTest(kind=kind, name=name), self.assertRaises(elapse.UncertainError):
+                    support.call(kind, with_password(fake), name, *([puts] if name == "put_many" else puts))
+                self.assertEqual([said[0] for said in fake.said].count(b"PUT"), int(name == "put_many"))
+            fake = self.slow_to_connect(PUT)
+            puts = [elapse.put("t", "x", token="mine", token_for="300ms"), elapse.put("t", "y")]
+            with self.subTest(kind=kind), self.assertRaises(elapse.BatchError) as caught:
+                support.call(kind, with_password(fake), "put_many", puts)
+            self.assertEqual(kinds_of(caught.exception.results), [elapse.UncertainError, elapse.PutResult])
+
+    def unknown_once(self, last):
+        """A server of a cluster whose partition is lost once before it answers to this word."""
+
+        def answer(words):
+            if words[0] != last:
+                return b"+OK\r\n"
+            if [said[0] for said in fake.said].count(last) == 1:
+                return b"-UNKNOWN lost\r\n"
+            return PUT if last == b"PUT" else b"*1\r\n" + PUT
+
+        fake = self.fake(answer)
+        return fake
+
+    def test_a_put_with_a_short_token_is_not_sent_again_after_unknown(self):
+        for kind in KINDS:
+            for token_for, times in (("59s", 1), ("60s", 2)):
+                for name in ("put_many", "transaction"):
+                    last = b"PUT" if name == "put_many" else b"EXEC"
+                    fake = self.unknown_once(last)
+                    puts = [elapse.put("t", "x", token="mine", token_for=token_for)]
+                    with self.subTest(kind=kind, name=name, token_for=token_for):
+                        try:
+                            support.call(kind, fake.url, name, *([puts] if name == "put_many" else puts))
+                            self.assertEqual(times, 2)
+                        except elapse.UncertainError:
+                            self.assertEqual(times, 1)
+                        self.assertEqual([said[0] for said in fake.said].count(last), times)
+
+
+class Refusals(Case):
+    """A server that refuses a second try says nothing about the first one."""
+
+    def refusing(self, of_a_put):
+        """A server that knows the password of the first connection alone. `of_a_put`: what it answers to a put."""
+
+        def answer(words):
+            if words[0] == b"AUTH":
+                once = [said[0] for said in fake.said].count(b"AUTH") == 1
+                return b"+OK\r\n" if once else b"-WRONGPASS invalid username-password pair\r\n"
+            return of_a_put(words)
+
+        fake = self.fake(answer)
+        return fake
+
+    def test_a_refusal_when_it_connects_again_does_not_hide_what_may_have_been_done(self):
+        for kind in KINDS:
+            for name in ("run", "put_many", "transaction"):
+                fake = self.refusing(lambda words: None)
+                put = elapse.put("t", "x")
+                with self.subTest(kind=kind, name=name), self.assertRaises(elapse.UncertainError) as caught:
+                    support.call(kind, with_password(fake), name, [put] if name == "put_many" else put)
+                self.assertIsInstance(caught.exception.__cause__, elapse.WrongPasswordError)
+
+    def test_a_refusal_when_it_connects_again_is_told_for_each_place(self):
+        for kind in KINDS:
+            first = self.refusing(lambda words: b"-%s lost\r\n" % words[2])
+            second = self.fake(lambda words: b"-WRONGPASS invalid username-password pair\r\n")
+            puts = [elapse.put("t", "TRYAGAIN"), elapse.put("t", "UNKNOWN")]
+            with self.subTest(kind=kind), self.assertRaises(elapse.BatchError) as caught:
+                support.call(kind, [with_password(first), with_password(second)], "put_many", puts)
+            self.assertEqual(kinds_of(caught.exception.results), [elapse.WrongPasswordError, elapse.UncertainError])
 
 
 PUT = b"*2\r\n:7\r\n$9\r\nscheduled\r\n"
@@ -260,6 +359,21 @@ class Transactions(Case):
                 )
             self.assertFalse(self.way.loses)
             self.assertIsNotNone(self.client.lookup("own", "k"))
+
+    def test_a_cancel_that_is_doubtful_hides_no_result_of_the_others(self):
+        for kind in KINDS:
+            for key in ("a", "b"):
+                self.client.put("doubted", "x", key=key, in_="1h")
+            self.way.loses = True
+            cancelled, moved = support.call(
+                kind,
+                self.way.url,
+                "transaction",
+                elapse.cancel("doubted", "a"),
+                elapse.reschedule("doubted", "b", in_="2h"),
+            )
+            self.assertFalse(self.way.loses)
+            self.assertEqual((type(cancelled), moved), (elapse.UncertainError, "rescheduled"))
 
     def test_an_error_of_one_command_hides_no_result_of_the_others(self):
         for kind in KINDS:

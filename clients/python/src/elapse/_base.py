@@ -131,19 +131,36 @@ def read(command: Command[Any], reply: Any, tries: Tries) -> Any:
     except TryAgainReply as error:
         raise Fault(str(error), sent=False) from error
     except UnknownReply as error:
-        raise Fault(str(error), sent=True) from error
+        raise Fault(str(error), sent=True, unknown=True) from error
     except DrainingError as error:  # another server may take the job
         raise Fault(str(error), sent=False, refusal=error) from error
     except ReplyError as error:
-        if tries.uncertain:
-            raise UncertainError(f"an earlier try may have been done; this one was refused: {error}") from error
+        tries.refused(error)
         raise
     if tries.uncertain and command.doubtful(result):
-        raise UncertainError(
-            f"the answer to an earlier try was lost, and this one answers {result}: either of them, or "
-            "neither, has done it"
-        )
+        raise _doubt(result)
     return result
+
+
+def _doubt(result: Any) -> UncertainError:
+    return UncertainError(
+        f"the answer to an earlier try was lost, and this one answers {result}: either of them, or neither, has done it"
+    )
+
+
+def doubted(parts: Sequence[Command[Any]], results: list[Any], tries: Tries) -> list[Any]:
+    """The results of a transaction without leases; errors stand in the places of those that an earlier try may have
+    made what they are."""
+    found = list(results)
+    for place, (part, result) in enumerate(zip(parts, results)):
+        try:
+            if isinstance(result, ReplyError):
+                tries.refused(result)
+            elif tries.uncertain and part.doubtful(result):
+                raise _doubt(result)
+        except UncertainError as error:
+            found[place] = error
+    return found
 
 
 class Places:
@@ -158,6 +175,24 @@ class Places:
         self.left = list(range(len(commands)))
         #: The error of further commands, which would meet the same trouble and wait as long; None: they may be sent.
         self.closed: ElapseError | None = None
+
+    def begin(self, now_s: float) -> list[tuple[bytes, ...]]:
+        """The arguments of the commands that are left, which are sent now. Those that would come too late have their
+        error, and are left no more."""
+        for place in list(self.left):
+            try:
+                self._tries[place].begin(now_s)
+            except ElapseError as error:
+                self._fail(place, error)
+                self.left.remove(place)
+        return [self._commands[place].sent for place in self.left]
+
+    def _fail(self, place: int, error: ElapseError) -> None:
+        self.results[place] = error
+        if self._tries[place].over:
+            self.closed = UnreachableError(
+                f"it was not sent, because an earlier one was not done by its deadline: {error}"
+            )
 
     def answered(self, replies: Sequence[Any], now_s: float) -> float:
         """Takes a reply for each command that is left, of which some may be faults. Returns for how many seconds to
@@ -175,21 +210,21 @@ class Places:
                     wait_s = max(wait_s, tries.failed(fault, now_s))
                     again.append(place)
             except ElapseError as error:
-                self.results[place] = error
-                if tries.over:
-                    self.closed = UnreachableError(
-                        f"it was not sent, because an earlier one was not done by its deadline: {error}"
-                    )
+                self._fail(place, error)
         self.left = again
         return wait_s
 
-    def lost(self, error: Fault | ElapseError, now_s: float) -> float:
+    def lost(self, error: Fault | ReplyError, now_s: float) -> float:
         """The commands that are left got no reply, but this error. Returns what `answered` does."""
         if isinstance(error, Fault):
             return self.answered([error] * len(self.left), now_s)
         for place in self.left:
-            self.results[place] = self.closed = error
-        self.left = []
+            try:
+                self._tries[place].refused(error)
+                self.results[place] = error
+            except UncertainError as uncertain:
+                self.results[place] = uncertain
+        self.left, self.closed = [], error
         return 0.0
 
 

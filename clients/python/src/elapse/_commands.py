@@ -629,15 +629,10 @@ def transaction(
             raise LeaseEndedError("the lease has ended: nothing was done")
         return [_result_or_error(part, one) for part, one in zip(parts, replies[1 if leases else 0 :])]
 
-    def doubtful(results: list[Any]) -> bool:
-        return not leases and any(
-            part.doubtful(result) for part, result in zip(parts, results) if not isinstance(result, ReplyError)
-        )
-
     with_tokens = [part.arguments[0] in (b"PUT", b"ARRIVE") for part in parts]
     again = bool(leases) or (all(part.again for part in parts) and (all(with_tokens) or not any(with_tokens)))
     life_s = math.inf if leases else min((part.life_s for part in parts), default=math.inf)
-    return sent, Command((b"EXEC",), read, again=again, doubtful=doubtful, life_s=life_s)
+    return sent, Command((b"EXEC",), read, again=again, life_s=life_s)
 
 
 # ---- work ----

@@ -16,7 +16,7 @@ from . import _base, _commands, _texts, tracing
 from ._commands import Command, GroupInfo, JobInfo, Limits, PutOptions, PutResult, State
 from ._texts import Codec, Duration, Name
 from ._tries import Fault, Tries
-from .errors import BatchError, ElapseError, LeaseEndedError
+from .errors import BatchError, ElapseError, LeaseEndedError, ReplyError
 from .jobs import AsyncJob, read_job
 
 if TYPE_CHECKING:
@@ -90,7 +90,8 @@ class AsyncClient:
     async def put(self, tube: Name, body: Any, **options: Unpack[PutOptions]) -> PutResult:
         """Puts a job. It is stored when this returns, once, however often the connection was lost. Raises
         UncertainError if that is not known by the deadline, or, with `token` and `token_for`, when the token may
-        have ended: another try could store the job twice."""
+        have ended: another try could store the job twice. With a `token_for` below a minute, it raises that at once
+        if a cluster answers UNKNOWN."""
         options.setdefault("codec", self._options.codec)
         return await self.run(_commands.put(tube, body, options, tracing.headers()))
 
@@ -245,7 +246,8 @@ class AsyncClient:
         With `leased`, nothing is done and LeaseEndedError is raised if the lease of one of these jobs has ended;
         otherwise these jobs are done, too, and those that are pieces of a gather arrive. Without it, a transaction
         that has both puts or arrivals and other commands is not sent again, because a second cancel could remove
-        what the first put: it raises UncertainError if the connection was lost before the answer came."""
+        what the first put: it raises UncertainError if the connection was lost before the answer came. In one of
+        cancels that was sent again, an UncertainError stands in the place of each that is answered `gone` then."""
         arrivals = [_commands.arrive(*job.gatherer, 1, None) for job in leased if job.gatherer is not None]
         results = await self._transact([*_commands.commands(commands), *arrivals], [job.pair for job in leased])
         return results[: len(commands)]
@@ -283,11 +285,19 @@ class AsyncClient:
         """Sends one command until it is answered."""
         sent: Command[T] = self._options.ready(command)
         tries = Tries(time.monotonic(), self._options.deadline_s, sent.again, sent.life_s)
+
+        def begin() -> List[tuple[bytes, ...]]:
+            tries.begin(time.monotonic())
+            return [sent.sent]
+
         while True:
             try:
-                return _base.read(sent, (await self._send([sent.sent]))[0], tries)  # type: ignore[no-any-return]
+                return _base.read(sent, (await self._send(begin))[0], tries)  # type: ignore[no-any-return]
             except Fault as fault:
                 await self._pause(tries, fault)
+            except ReplyError as error:
+                tries.refused(error)
+                raise
 
     async def run_many(self, commands: List[Command[T]]) -> List[T]:
         """Sends many commands, a hundred at a time in one journey, until each is answered. Raises BatchError, which has
@@ -306,17 +316,18 @@ class AsyncClient:
         """Sends commands in one journey, and what is not answered again. `as_one`: they are cancels of one key each,
         and are sent as one cancel of all keys."""
         places = _base.Places(commands, time.monotonic(), self._options.deadline_s)
+
+        def begin() -> List[tuple[bytes, ...]]:
+            left = places.begin(time.monotonic())
+            return [_commands.one_cancel(left)] if as_one and left else left
+
         while places.left:
             try:
-                left = [commands[i].sent for i in places.left]
-                if as_one:
-                    replies = _commands.replies_of_cancel(
-                        len(left), (await self._send([_commands.one_cancel(left)]))[0]
-                    )
-                else:
-                    replies = await self._send(left)
+                replies = await self._send(begin)
+                if as_one and places.left:
+                    replies = _commands.replies_of_cancel(len(places.left), replies[0])
                 wait_s = places.answered(replies, time.monotonic())
-            except (Fault, ElapseError) as error:
+            except (Fault, ReplyError) as error:
                 wait_s = places.lost(error, time.monotonic())
             if places.left:
                 await self._go_on(wait_s)
@@ -328,15 +339,24 @@ class AsyncClient:
         acks = [_commands.ack(leases)] if leases else []
         sent, command = _commands.transaction([*acks, *parts], leases)
         tries = Tries(time.monotonic(), self._options.deadline_s, command.again, command.life_s)
+
+        def begin() -> List[tuple[bytes, ...]]:
+            tries.begin(time.monotonic())
+            return sent
+
         while True:
             try:
-                replies = await self._send(sent)
+                replies = await self._send(begin)
                 for refused in replies[1:-1]:
                     if isinstance(refused, Exception):
                         _base.read(command, refused, tries)  # raises what it says
-                return _base.read(command, replies[-1], tries)[len(acks) :]  # type: ignore[no-any-return]
+                results: List[Any] = _base.read(command, replies[-1], tries)[len(acks) :]
+                return results if leases else _base.doubted(parts, results, tries)
             except Fault as fault:
                 await self._pause(tries, fault)
+            except ReplyError as error:
+                tries.refused(error)
+                raise
             except LeaseEndedError as error:
                 raise LeaseEndedError(str(error), maybe_done=tries.uncertain) from None
 
@@ -348,8 +368,9 @@ class AsyncClient:
         self._at = (self._at + 1) % len(self._pools)
         await asyncio.sleep(wait_s)
 
-    async def _send(self, commands: Sequence[tuple[bytes, ...]]) -> List[Any]:
-        """Sends commands at once; returns their replies, of which some may be errors."""
+    async def _send(self, begin: Callable[[], List[tuple[bytes, ...]]]) -> List[Any]:
+        """Sends commands at once; returns their replies, of which some may be errors. `begin` is called when there is a
+        connection, and returns the commands; what it raises is raised, and nothing is sent."""
         pool = self._pools[self._at]
         try:
             connection = await pool.get_connection(*self._asking)
@@ -357,6 +378,7 @@ class AsyncClient:
             raise _base.refused_connection(error) from error
         replies: List[Any] = []
         try:
+            commands = begin()
             await connection.send_packed_command(connection.pack_commands(commands))
             for _ in commands:
                 try:
