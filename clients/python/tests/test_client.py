@@ -1,6 +1,7 @@
 """The clients: each command, its results and its errors; both clients alike."""
 
 import asyncio
+import contextlib
 import dataclasses
 import datetime
 import importlib
@@ -9,10 +10,13 @@ import inspect
 import socket
 import threading
 import unittest
+from unittest import mock
 
 import support
 
 support.need(("redis", "python3-redis"))
+
+import redis.asyncio  # noqa: E402
 
 import elapse  # noqa: E402
 from elapse import _commands, _texts, testing  # noqa: E402
@@ -453,6 +457,27 @@ class Commands(unittest.TestCase):
                 self.assertIn("async", [tube async for tube in client.tubes()])
                 await client.put("async", "x", in_="1h", group="ann")
                 self.assertEqual([(one.group, one.delayed) async for one in client.groups("async")], [("ann", 1)])
+
+        asyncio.run(run())
+
+    def test_a_cancellation_that_is_lost_while_sending_ends_the_call(self):
+        """asyncio.wait_for of Python 3.11 loses one that comes when all is sent. The call waited for its answer then."""
+        send = redis.asyncio.Connection.send_packed_command
+
+        async def lose(connection, *command):
+            await send(connection, *command)
+            asyncio.current_task().cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(0)
+
+        async def run():
+            async with self.server.async_client() as client:
+                await client.stats()
+                with mock.patch.object(redis.asyncio.Connection, "send_packed_command", lose):
+                    with self.assertRaises(asyncio.CancelledError):
+                        await client.reserve("nothing", wait="10s")
+                # Behind a cancellation that was caught, the client works.
+                self.assertEqual((await client.put("cleanup", "x", in_="1h")).outcome, "scheduled")
 
         asyncio.run(run())
 

@@ -379,7 +379,13 @@ class AsyncClient:
         replies: List[Any] = []
         try:
             commands = begin()
+            task = asyncio.current_task()
+            assert task is not None
+            cancelled = task.cancelling()  # not only by users: a time-out of redis-py counts, too
             await connection.send_packed_command(connection.pack_commands(commands))
+            # redis-py sends by asyncio.wait_for, which loses a cancellation that comes when all is sent (Python 3.11).
+            if task.cancelling() > cancelled:
+                raise asyncio.CancelledError
             for _ in commands:
                 try:
                     replies.append(await connection.read_response())
