@@ -358,7 +358,6 @@ static struct elapse__cluster_seen_files ask_of_files(struct elapse__cluster *cl
                                                       uint64_t system_identifier)
 {
     struct elapse__cluster_nodes *nodes = &cluster->nodes;
-    struct elapse__cluster_seen_files seen = {.stays = false};
 
     has_lists = has_others = true;
     options.keep_left_ns = 3600 * 1000 * NS_PER_MS;
@@ -372,7 +371,7 @@ static struct elapse__cluster_seen_files ask_of_files(struct elapse__cluster *cl
     for (unsigned from = read_count(&looks); read_count(&looks) < from + LOOKS;)
         rest();
     elapse__lock(&nodes->errand.monitor.lock);
-    seen = nodes->seen_files[ELAPSE__CLUSTER_FILES_ASIDE];
+    const struct elapse__cluster_seen_files seen = nodes->seen_files[ELAPSE__CLUSTER_FILES_ASIDE];
     elapse__unlock(&nodes->errand.monitor.lock);
     end(cluster);
     elapse__lock_free(&cluster->partitions[0].monitor.lock);
