@@ -461,7 +461,7 @@ class Commands(unittest.TestCase):
         asyncio.run(run())
 
     def test_a_cancellation_that_is_lost_while_sending_ends_the_call(self):
-        """asyncio.wait_for of Python 3.11 loses one that comes when all is sent. The call waited for its answer then."""
+        """asyncio.wait_for of Python 3.11 loses one that comes when all is sent. The call then waited for an answer."""
         send = redis.asyncio.Connection.send_packed_command
 
         async def lose(connection, *command):
