@@ -119,14 +119,16 @@ class DiskServer:
         self.directory.cleanup()
 
 
-class Lossy:
-    """A way to a server that can lose one answer: the command is done, and the connection ends."""
+class Listener:
+    """Takes connections at `url`, and serves each on a thread of its own by the method `serve`."""
 
-    def __init__(self, port):
-        self.port, self.loses = port, False
+    def __init__(self):
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"redis://127.0.0.1:{self.listener.getsockname()[1]}"
         threading.Thread(target=self.accept, daemon=True).start()
+
+    def serve(self, client):
+        raise NotImplementedError
 
     def accept(self):
         while True:
@@ -134,9 +136,23 @@ class Lossy:
                 client, _ = self.listener.accept()
             except OSError:
                 return
-            server = socket.create_connection(("127.0.0.1", self.port))
-            threading.Thread(target=self.carry, args=(client, server, False), daemon=True).start()
-            threading.Thread(target=self.carry, args=(server, client, True), daemon=True).start()
+            threading.Thread(target=self.serve, args=(client,), daemon=True).start()
+
+    def close(self):
+        self.listener.close()
+
+
+class Lossy(Listener):
+    """A way to a server that can lose one answer: the command is done, and the connection ends."""
+
+    def __init__(self, port):
+        self.port, self.loses = port, False
+        super().__init__()
+
+    def serve(self, client):
+        server = socket.create_connection(("127.0.0.1", self.port))
+        threading.Thread(target=self.carry, args=(client, server, False), daemon=True).start()
+        self.carry(server, client, True)
 
     def carry(self, source, target, is_answer):
         try:
@@ -154,27 +170,14 @@ class Lossy:
                 pass
             end.close()
 
-    def close(self):
-        self.listener.close()
 
-
-class Fake:
+class Fake(Listener):
     """A server whose answers a test makes. `answer` gets the words of each command, and returns the reply as RESP has
     it, or None: the connection ends without one. `said` has the words of all commands, in their order."""
 
     def __init__(self, answer):
         self.answer, self.said = answer, []
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"redis://127.0.0.1:{self.listener.getsockname()[1]}"
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def accept(self):
-        while True:
-            try:
-                client, _ = self.listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self.serve, args=(client,), daemon=True).start()
+        super().__init__()
 
     def serve(self, client):
         try:
@@ -192,9 +195,6 @@ class Fake:
                     client.sendall(reply)
         except OSError:
             pass
-
-    def close(self):
-        self.listener.close()
 
 
 def call(kind, address, name, *arguments, of_client=None, **options):
