@@ -513,10 +513,6 @@ bool elapse__cluster_read_lists(struct elapse__cluster *cluster, unsigned host,
     struct elapse__balance_view view = {.nodes = NULL};
     bool has_tables = false;
 
-    if (!make_arrays(cluster)) {
-        (void)snprintf(why->text, sizeof why->text, "there is no memory");
-        return false;
-    }
     bool is_read = look_at_lists(cluster, host, &view, &has_tables, why);
     ELAPSE__ASSERT(is_read || view.partition_count == 0);
     if (!is_read && !why->lacks_right)
@@ -527,6 +523,12 @@ bool elapse__cluster_read_lists(struct elapse__cluster *cluster, unsigned host,
             "the servers of --cluster have different queues of this name: one has %" PRIu32
             " partitions, and another one %" PRIu32,
             cluster->queue.partitions, view.partition_count);
+        elapse__nodes_free(&view);
+        return false;
+    }
+    /* Only now: another question may find a queue with other partitions. */
+    if (!make_arrays(cluster)) {
+        (void)snprintf(why->text, sizeof why->text, "there is no memory");
         elapse__nodes_free(&view);
         return false;
     }
