@@ -788,6 +788,10 @@ void elapse__queue_foresee(struct elapse__queue *queue, struct elapse__queue_now
  * `foresees` was set. */
 uint64_t elapse__queue_overdue_ms(struct elapse__queue *queue, struct elapse__queue_now now);
 
+/* Returns whether a put with this token is answered KNOWN, so that it stores nothing. */
+bool elapse__queue_knows_token(const struct elapse__queue *queue, struct elapse__queue_now now,
+                               struct elapse__queue_text token);
+
 /* Return how many jobs (without shadows), tubes and tokens there are. */
 uint64_t elapse__queue_jobs(const struct elapse__queue *queue);
 uint64_t elapse__queue_tube_count(const struct elapse__queue *queue);

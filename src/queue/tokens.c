@@ -83,6 +83,14 @@ struct elapse__queue_token *elapse__queue_token_find(const struct elapse__queue 
     return NULL;
 }
 
+bool elapse__queue_knows_token(const struct elapse__queue *queue, struct elapse__queue_now now,
+                               struct elapse__queue_text token)
+{
+    ELAPSE__ASSERT(queue->open);
+    return token.size > 0 && elapse__queue_token_find(queue, elapse__queue_token_hash(queue, token),
+                                                      elapse__queue_boot_tick(now.boot_ms)) != NULL;
+}
+
 struct elapse__queue_token *elapse__queue_token_of_record(const struct elapse__queue *queue,
                                                           struct elapse__hash_128 hash,
                                                           uint64_t position)

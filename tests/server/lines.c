@@ -79,8 +79,7 @@ static enum elapse__session_step put(struct elapse__connection *connection, char
         .ttr_ms = 10000,
     };
 
-    switch (elapse__session_may_put(connection, put.tube, put.body.size,
-                                    (struct elapse__server_puts){.jobs = 0})) {
+    switch (elapse__session_may_put(connection, &put, (struct elapse__server_puts){.jobs = 0})) {
     case ELAPSE__MAY_PUT:
         break;
     case ELAPSE__PUT_DRAINING:

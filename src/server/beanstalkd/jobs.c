@@ -49,8 +49,8 @@ elapse__beanstalkd_put(struct elapse__connection *connection,
 
     ELAPSE__ASSERT_THAT(put.body.size, <=, session->parser.body_bytes_max);
     ELAPSE__ASSERT_THAT(put.ttr_ms, >=, 1000);
-    enum elapse__server_refusal refusal = elapse__session_may_put(
-        connection, put.tube, put.body.size, (struct elapse__server_puts){.jobs = 0});
+    enum elapse__server_refusal refusal =
+        elapse__session_may_put(connection, &put, (struct elapse__server_puts){.jobs = 0});
     if (refusal != ELAPSE__MAY_PUT)
         return refuse_put(connection, refusal);
     if (!elapse__session_run(connection, do_put, &put, &answer))

@@ -103,8 +103,10 @@ static enum elapse__session_step run_fault(struct elapse__connection *connection
         return elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_JOB_TOO_BIG);
     case ELAPSE__WIRE_BEANSTALKD_EXPECTED_CRLF:
         elapse__session_count(connection, ELAPSE__VERB_PUT);
-        (void)elapse__session_may_put(connection, elapse__server_tube_name(session->used), 0,
-                                      (struct elapse__server_puts){.jobs = 0});
+        (void)elapse__session_may_put(
+            connection,
+            &(struct elapse__queue_put){.tube = elapse__server_tube_name(session->used)},
+            (struct elapse__server_puts){.jobs = 0});
         return elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_EXPECTED_CRLF);
     case ELAPSE__WIRE_BEANSTALKD_UNKNOWN:
         return elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_UNKNOWN_COMMAND);

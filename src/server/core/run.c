@@ -436,24 +436,39 @@ static bool tube_is_full(const struct elapse__server *server, struct elapse__que
            (options->tube_bytes_max > 0 && figures.body_bytes + bytes > options->tube_bytes_max);
 }
 
+/* Returns why the server has no room for a put, or MAY_PUT. */
+static enum elapse__server_refusal look_for_room(const struct elapse__server *server,
+                                                 const struct elapse__queue_put *put,
+                                                 struct elapse__server_puts before)
+{
+    const struct elapse__server_options *options = &server->options;
+
+    if (server->draining)
+        return ELAPSE__PUT_DRAINING;
+    if (options->memory_bytes_max > 0 && server->memory_bytes >= options->memory_bytes_max)
+        return ELAPSE__PUT_NO_MEMORY;
+    return tube_is_full(server, put->tube, put->body.size, before) ? ELAPSE__PUT_TUBE_FULL
+                                                                   : ELAPSE__MAY_PUT;
+}
+
 enum elapse__server_refusal elapse__session_may_put(struct elapse__connection *connection,
-                                                    struct elapse__queue_text tube,
-                                                    size_t body_bytes,
+                                                    const struct elapse__queue_put *put,
                                                     struct elapse__server_puts before)
 {
     struct elapse__server *server = connection->server;
-    const struct elapse__server_options *options = &server->options;
 
     if (!connection->is_producer) {
         connection->is_producer = true;
         server->figures.producers++;
         ELAPSE__ASSERT_THAT(server->figures.producers, <=, server->figures.connections);
     }
-    if (body_bytes > options->body_bytes_max)
+    if (put->body.size > server->options.body_bytes_max)
         return ELAPSE__PUT_TOO_BIG;
-    if (server->draining)
-        return ELAPSE__PUT_DRAINING;
-    if (options->memory_bytes_max > 0 && server->memory_bytes >= options->memory_bytes_max)
-        return ELAPSE__PUT_NO_MEMORY;
-    return tube_is_full(server, tube, body_bytes, before) ? ELAPSE__PUT_TUBE_FULL : ELAPSE__MAY_PUT;
+    enum elapse__server_refusal refusal = look_for_room(server, put, before);
+    /* The token is looked for last, because most puts have room, and the queue looks for it, too.
+     */
+    if (refusal != ELAPSE__MAY_PUT &&
+        elapse__queue_knows_token(server->engine->jobs, server->now, put->token))
+        return ELAPSE__MAY_PUT;
+    return refusal;
 }

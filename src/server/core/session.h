@@ -187,8 +187,9 @@ struct elapse__server_puts {
     uint64_t bytes; /* the bytes of their bodies */
 };
 
-/* Returns whether a put may be run after the puts `before`, or why not. Counts the connection as a
- * producer. */
+/* Returns whether a put may be run after the puts `before`, or why not. A put whose token is known
+ * may be run when there is no room either, because it stores nothing, and its client has to hear
+ * that it had arrived. Counts the connection as a producer. */
 enum elapse__server_refusal {
     ELAPSE__MAY_PUT,
     ELAPSE__PUT_DRAINING,
@@ -197,8 +198,7 @@ enum elapse__server_refusal {
     ELAPSE__PUT_TUBE_FULL,
 };
 enum elapse__server_refusal elapse__session_may_put(struct elapse__connection *connection,
-                                                    struct elapse__queue_text tube,
-                                                    size_t body_bytes,
+                                                    const struct elapse__queue_put *put,
                                                     struct elapse__server_puts before);
 
 /* ---- replies ---- */

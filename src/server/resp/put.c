@@ -227,8 +227,7 @@ static struct elapse__server_puts puts_before(const struct elapse__resp_call *ca
 static const char *refusal(const struct elapse__resp_call *call,
                            const struct elapse__queue_put *put)
 {
-    switch (elapse__session_may_put(call->connection, put->tube, put->body.size,
-                                    puts_before(call, put->tube))) {
+    switch (elapse__session_may_put(call->connection, put, puts_before(call, put->tube))) {
     case ELAPSE__PUT_DRAINING:
         return "DRAINING the server takes no new jobs";
     case ELAPSE__PUT_TOO_BIG:

@@ -289,6 +289,29 @@ RESP_TEST(refusals)
     says("CANCEL t k", "*1|+removed|");
 }
 
+/* A client that heard no answer sends its put again, and has to hear that the put had arrived. */
+RESP_TEST(a_known_token_needs_no_room)
+{
+    options.memory_bytes_max = 1000;
+    options.tube_jobs_max = 1;
+    hang_up(&c);
+    serve();
+    connect(&c);
+    says("PUT t b TOKEN first", "*2|:1|+scheduled|");
+    says("PUT t b TOKEN second", "-LIMIT the tube has as many jobs or bytes as it may have|");
+    says("PUT t b TOKEN first", "*2|:1|+known|");
+    elapse__server_set_memory(f.server, 1000);
+    says("PUT u b TOKEN second", "-OOM the server has as much memory as it may take|");
+    says("PUT u b TOKEN first", "*2|:1|+known|");
+    elapse__server_drain(f.server);
+    says("PUT u b TOKEN second", "-DRAINING the server takes no new jobs|");
+    says("PUT u b TOKEN first", "*2|:1|+known|");
+    /* A token that was forgotten needs room again. */
+    pass(ELAPSE__QUEUE_TOKEN_MS + 2000);
+    says("PUT u b TOKEN first", "-DRAINING the server takes no new jobs|");
+    assert_int_equal(elapse__queue_jobs(f.engine.jobs), 1);
+}
+
 /* A command that is longer than a limit is answered, and those behind it are run. */
 RESP_TEST(goes_on_after_a_refusal)
 {

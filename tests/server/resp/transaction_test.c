@@ -196,6 +196,22 @@ RESP_TEST(a_full_tube_refuses_a_whole_transaction)
     begins(&c, "EXEC", "*3|");
 }
 
+RESP_TEST(a_transaction_that_is_sent_again_needs_no_room)
+{
+    options.tube_jobs_max = 1;
+    serve();
+    connect(&c);
+    for (unsigned i = 0; i < 2; i++) {
+        says("MULTI", "+OK|");
+        says("PUT t one TOKEN first", QUEUED);
+        says("EXEC", i == 0 ? "*1|*2|:1|+scheduled|" : "*1|*2|:1|+known|");
+    }
+    says("MULTI", "+OK|");
+    says("PUT t one TOKEN first", QUEUED);
+    says("PUT t one TOKEN second", QUEUED);
+    says("EXEC", "-LIMIT the tube has as many jobs or bytes as it may have|");
+}
+
 RESP_TEST(a_server_that_drains_refuses_a_whole_transaction)
 {
     says("PUT t one KEY k", "*2|:1|+scheduled|");
