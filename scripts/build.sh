@@ -37,7 +37,8 @@ build()
     cmake --preset "$preset" && cmake --build "build/$preset" "${targets[@]}"
 }
 
-if ! mkdir -p build || ! : >"$log"; then
+# Two commands may run at a time. The second waits until the first has built.
+if ! mkdir -p build || ! exec {lock}>"build/$preset.lock" || ! flock "$lock" || ! : >"$log"; then
     echo "Build failed: $log cannot be written; was build/ made by another user?" >&2
     exit 1
 fi

@@ -192,10 +192,17 @@ follow_apt()
     echo "Installed: $set_up of $total packages in $((SECONDS - $1)) s" >&2
 }
 
-# Runs the command `install` of need_packages, as the user that `become` says.
+# Runs the command `install` of need_packages, as the user that `become` says. Two commands may run at
+# a time, and apt-get does not wait for another one, so the second waits here. The services that a package
+# starts do not inherit the lock.
 install_packages()
 {
-    "${become[@]}" apt-get update && "${become[@]}" env LC_ALL=C DEBIAN_FRONTEND=noninteractive "${install[@]}"
+    mkdir -p build
+    {
+        flock 9
+        "${become[@]}" apt-get update 9>&- &&
+            "${become[@]}" env LC_ALL=C DEBIAN_FRONTEND=noninteractive "${install[@]}" 9>&-
+    } 9>build/packages.lock
 }
 
 need_packages()
