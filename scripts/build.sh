@@ -24,10 +24,14 @@ messages()
 
 follow()
 {
-    local line
+    local line how_far
     while IFS= read -r line; do
         [[ $line =~ ^\[([1-9][0-9]*)/([0-9]+)\]\  ]] || continue
-        progress_show "Building: $preset, ${BASH_REMATCH[1]} of ${BASH_REMATCH[2]}"
+        how_far="Building: $preset, ${BASH_REMATCH[1]} of ${BASH_REMATCH[2]}"
+        if [[ $preset == release ]] && ((BASH_REMATCH[2] - BASH_REMATCH[1] == 1)); then
+            how_far+="; the last step optimises the program as a whole, which takes a minute"
+        fi
+        progress_show "$how_far"
     done
     progress_clear
 }
