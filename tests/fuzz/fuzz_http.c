@@ -82,11 +82,11 @@ static void take_in(const uint8_t *data, size_t size)
 {
     struct elapse__http_intake whole = {.body_bytes_max = BODY_BYTES_MAX};
     struct elapse__http_intake parts = {.body_bytes_max = BODY_BYTES_MAX};
-    enum elapse__http_intake_fault fault = elapse__http_intake_bytes(&whole, 0, data, size);
+    enum elapse__http_intake_fault fault = elapse__http_intake_bytes(&whole, data, size);
     enum elapse__http_intake_fault found = ELAPSE__HTTP_WELL;
 
     for (size_t i = 0; i < size && found == ELAPSE__HTTP_WELL; i++)
-        found = elapse__http_intake_bytes(&parts, 0, data + i, 1);
+        found = elapse__http_intake_bytes(&parts, data + i, 1);
     require(found == fault);
     elapse__http_intake_free(&whole);
     elapse__http_intake_free(&parts);

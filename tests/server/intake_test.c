@@ -1,6 +1,6 @@
 /*
  * Tests the bytes that come over a connection of HTTP: which heads of requests are refused, and
- * what happens at the limits of a request. The tests set the clock.
+ * what happens at the limits of a request.
  */
 #include "../../src/server/http/intake.h"
 #include "../support/test.h"
@@ -25,9 +25,9 @@ static int end(void **state)
 
 #define INTAKE_TEST(function) TEST_WITH(function, begin, end)
 
-static enum elapse__http_intake_fault come(uint64_t now_ms, const char *bytes)
+static enum elapse__http_intake_fault come(const char *bytes)
 {
-    return elapse__http_intake_bytes(&intake, now_ms, (const uint8_t *)bytes, strlen(bytes));
+    return elapse__http_intake_bytes(&intake, (const uint8_t *)bytes, strlen(bytes));
 }
 
 /* Sends a request with these headers and a Host, once in one piece and once byte by byte. Expects
@@ -41,11 +41,11 @@ static void expect_of(const char *request, const char *headers,
     enum elapse__http_intake_fault found = ELAPSE__HTTP_WELL;
 
     assert_in_range(size, 1, sizeof text - 1);
-    assert_int_equal(come(1, text), fault);
+    assert_int_equal(come(text), fault);
     elapse__http_intake_next(&intake);
     for (size_t i = 0; i < size; i++) {
         assert_int_equal(found, ELAPSE__HTTP_WELL);
-        found = elapse__http_intake_bytes(&intake, 1, (const uint8_t *)text + i, 1);
+        found = elapse__http_intake_bytes(&intake, (const uint8_t *)text + i, 1);
     }
     assert_int_equal(found, fault);
     elapse__http_intake_next(&intake);
@@ -91,7 +91,7 @@ INTAKE_TEST(a_nul_in_a_head_is_refused)
 {
     static const char head[] = "GET / HTTP/1.1\r\nHost: localhost\0.evil\r\n\r\n";
 
-    assert_int_equal(elapse__http_intake_bytes(&intake, 1, (const uint8_t *)head, sizeof head - 1),
+    assert_int_equal(elapse__http_intake_bytes(&intake, (const uint8_t *)head, sizeof head - 1),
                      ELAPSE__HTTP_MALFORMED);
 }
 
@@ -106,11 +106,11 @@ INTAKE_TEST(a_body_in_chunks_is_refused_when_it_is_too_long)
     enum { PART = 500 };
     uint8_t part[PART] = {0};
 
-    assert_int_equal(come(1, "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"),
+    assert_int_equal(come("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"),
                      ELAPSE__HTTP_WELL);
-    assert_int_equal(elapse__http_intake_bytes(&intake, 1, part, PART), ELAPSE__HTTP_WELL);
-    assert_int_equal(elapse__http_intake_bytes(&intake, 1, part, PART), ELAPSE__HTTP_WELL);
-    assert_int_equal(elapse__http_intake_bytes(&intake, 1, part, 1), ELAPSE__HTTP_TOO_LONG);
+    assert_int_equal(elapse__http_intake_bytes(&intake, part, PART), ELAPSE__HTTP_WELL);
+    assert_int_equal(elapse__http_intake_bytes(&intake, part, PART), ELAPSE__HTTP_WELL);
+    assert_int_equal(elapse__http_intake_bytes(&intake, part, 1), ELAPSE__HTTP_TOO_LONG);
 }
 
 INTAKE_TEST(a_head_has_a_longest_length)
@@ -120,41 +120,9 @@ INTAKE_TEST(a_head_has_a_longest_length)
     size_t sum = 0;
 
     memset(part, 'x', PART);
-    while (elapse__http_intake_bytes(&intake, 1, part, PART) == ELAPSE__HTTP_WELL)
+    while (elapse__http_intake_bytes(&intake, part, PART) == ELAPSE__HTTP_WELL)
         sum += PART;
     assert_int_equal(sum, ELAPSE__HTTP_HEAD_BYTES);
-}
-
-INTAKE_TEST(headers_have_so_long_from_their_first_byte_however_they_drip)
-{
-    uint64_t now_ms = 5000;
-
-    assert_false(elapse__http_intake_is_late(&intake, UINT64_MAX));
-    (void)come(now_ms, "GET / HTTP/1.1\r\nX-a: ");
-    for (; now_ms < 5000 + ELAPSE__HTTP_HEAD_MS; now_ms += 1000) {
-        assert_false(elapse__http_intake_is_late(&intake, now_ms));
-        (void)come(now_ms, "a");
-    }
-    assert_false(elapse__http_intake_is_late(&intake, now_ms - 1));
-    assert_true(elapse__http_intake_is_late(&intake, now_ms));
-}
-
-INTAKE_TEST(a_body_has_so_long_from_its_headers_however_it_drips)
-{
-    uint64_t now_ms = 9000;
-
-    (void)come(now_ms, "POST / HTTP/1.1\r\nContent-Length: 900\r\n\r");
-    now_ms += ELAPSE__HTTP_HEAD_MS - 1;
-    (void)come(now_ms, "\n");
-    uint64_t until_ms = now_ms + ELAPSE__HTTP_BODY_MS;
-    for (; now_ms < until_ms; now_ms += 1000) {
-        assert_false(elapse__http_intake_is_late(&intake, now_ms));
-        (void)come(now_ms, "a");
-    }
-    assert_false(elapse__http_intake_is_late(&intake, until_ms - 1));
-    assert_true(elapse__http_intake_is_late(&intake, until_ms));
-    elapse__http_intake_next(&intake);
-    assert_false(elapse__http_intake_is_late(&intake, UINT64_MAX));
 }
 
 TEST_MAIN("intake")

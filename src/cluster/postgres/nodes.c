@@ -61,11 +61,6 @@ void elapse__nodes_close(struct elapse__nodes_session *session)
     free(session);
 }
 
-const struct elapse__schema_queue *elapse__nodes_queue(const struct elapse__nodes_session *session)
-{
-    return &session->queue;
-}
-
 /* ---- looking ---- */
 
 void elapse__nodes_free(struct elapse__balance_view *view)

@@ -31,8 +31,6 @@ struct elapse__nodes_session *elapse__nodes_open(const char *host, const char *q
                                                  uint32_t limit_ms, struct elapse__schema_why *why);
 void elapse__nodes_close(struct elapse__nodes_session *session);
 
-const struct elapse__schema_queue *elapse__nodes_queue(const struct elapse__nodes_session *session);
-
 /* Looks at the tables in a session of libpq, and stores what they say in `view`, which begins as
  * zeros. `*has_tables` says whether the database has the tables; without them the view has no
  * nodes. Returns false, with words, if that fails. Then the view has what it had, or nothing. */

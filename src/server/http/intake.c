@@ -153,24 +153,20 @@ static size_t append_head(struct elapse__http_intake *intake, const uint8_t *byt
 }
 
 enum elapse__http_intake_fault elapse__http_intake_bytes(struct elapse__http_intake *intake,
-                                                         uint64_t now_ms, const uint8_t *bytes,
-                                                         size_t size)
+                                                         const uint8_t *bytes, size_t size)
 {
     enum elapse__http_intake_fault fault = ELAPSE__HTTP_WELL;
     bool is_whole;
 
     if (size == 0)
         return fault;
-    if (intake->phase == ELAPSE__HTTP_IDLE) {
+    if (intake->phase == ELAPSE__HTTP_IDLE)
         intake->phase = ELAPSE__HTTP_HEAD_COMES;
-        intake->until_ms = now_ms + ELAPSE__HTTP_HEAD_MS;
-    }
     if (intake->phase == ELAPSE__HTTP_HEAD_COMES) {
         size_t done = append_head(intake, bytes, size, &is_whole, &fault);
         if (fault != ELAPSE__HTTP_WELL || !is_whole)
             return fault;
         intake->phase = ELAPSE__HTTP_BODY_COMES;
-        intake->until_ms = now_ms + ELAPSE__HTTP_BODY_MS;
         fault = elapse__http_head_fault(elapse__buffer_first(&intake->head),
                                         elapse__buffer_size(&intake->head), intake->body_bytes_max,
                                         &intake->is_chunked);
@@ -191,11 +187,6 @@ void elapse__http_intake_next(struct elapse__http_intake *intake)
 
     elapse__http_intake_free(intake);
     *intake = (struct elapse__http_intake){.body_bytes_max = body_bytes_max};
-}
-
-bool elapse__http_intake_is_late(const struct elapse__http_intake *intake, uint64_t now_ms)
-{
-    return intake->phase != ELAPSE__HTTP_IDLE && now_ms >= intake->until_ms;
 }
 
 void elapse__http_intake_free(struct elapse__http_intake *intake)

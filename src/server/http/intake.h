@@ -1,7 +1,7 @@
 /*
- * Checks the bytes of a request of HTTP before libevent reads them. It checks three things: every
- * server would read the head in the same way, the body is not too long, and head and body come in
- * time. The functions are pure: bytes and times come in.
+ * Checks the bytes of a request of HTTP before libevent reads them. It checks two things: every
+ * server would read the head in the same way, and the body is not too long. It also tells which
+ * part of the request comes, so that each part can have a time limit. The functions are pure.
  *
  *      IDLE --the first byte--> HEAD --an empty line--> BODY --libevent has the request--> IDLE
  *                                |                        |
@@ -37,7 +37,6 @@ enum elapse__http_phase { ELAPSE__HTTP_IDLE, ELAPSE__HTTP_HEAD_COMES, ELAPSE__HT
 /* The struct begins as zeros with a body_bytes_max. */
 struct elapse__http_intake {
     enum elapse__http_phase phase;
-    uint64_t until_ms;          /* when the phase must have ended; not for IDLE */
     uint64_t body_bytes_max;    /* the most bytes of a request's body */
     uint64_t body_bytes;        /* how many bytes of the body have come */
     bool is_chunked;            /* the body comes in chunks, each with its length */
@@ -45,16 +44,12 @@ struct elapse__http_intake {
     size_t line;                /* where the last line of `head` begins */
 };
 
-/* Notes bytes that came at `now_ms`. Returns a fault of their request, if it has one. */
+/* Notes bytes that came. Returns a fault of their request, if it has one. */
 enum elapse__http_intake_fault elapse__http_intake_bytes(struct elapse__http_intake *intake,
-                                                         uint64_t now_ms, const uint8_t *bytes,
-                                                         size_t size);
+                                                         const uint8_t *bytes, size_t size);
 
 /* Notes that libevent has taken the whole request. Later bytes belong to the next request. */
 void elapse__http_intake_next(struct elapse__http_intake *intake);
-
-/* Returns whether the request has taken too long. */
-bool elapse__http_intake_is_late(const struct elapse__http_intake *intake, uint64_t now_ms);
 
 /* Frees the memory. */
 void elapse__http_intake_free(struct elapse__http_intake *intake);

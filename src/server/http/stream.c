@@ -3,19 +3,12 @@
 #include <stdlib.h>
 
 #include "../../base/assert.h"
-#include "../../os/program.h"
+#include "../../os/sockets.h"
 #include "reply.h"
 #include "room.h"
 
 /* How long a client may take to read why its connection was refused. */
 enum { LINGER_S = 2, MS_PER_S = 1000, US_PER_MS = 1000 };
-
-#define NS_PER_MS UINT64_C(1000000)
-
-static uint64_t now_ms(void)
-{
-    return elapse__os_monotonic_ns() / NS_PER_MS;
-}
 
 static struct elapse__http_stream *stream_at(struct elapse__ring_node *ring_node)
 {
@@ -146,7 +139,7 @@ static enum elapse__http_intake_fault note(struct elapse__http_stream *stream, s
             evbuffer_peek(input, (ev_ssize_t)size, &at, &piece, 1) < 1)
             return ELAPSE__HTTP_NO_SPACE;
         size_t part = piece.iov_len < size ? piece.iov_len : size;
-        fault = elapse__http_intake_bytes(&stream->intake, now_ms(), piece.iov_base, part);
+        fault = elapse__http_intake_bytes(&stream->intake, piece.iov_base, part);
         from += part;
         size -= part;
     }
@@ -161,11 +154,9 @@ static void arm(const struct elapse__http_stream *stream, enum elapse__http_phas
 
     if (phase == before)
         return;
-    if (phase == ELAPSE__HTTP_IDLE)
-        (void)event_del(stream->limit);
-    else
-        set_limit(stream,
-                  phase == ELAPSE__HTTP_HEAD_COMES ? ELAPSE__HTTP_HEAD_MS : ELAPSE__HTTP_BODY_MS);
+    ELAPSE__ASSERT(phase != ELAPSE__HTTP_IDLE);
+    set_limit(stream,
+              phase == ELAPSE__HTTP_HEAD_COMES ? ELAPSE__HTTP_HEAD_MS : ELAPSE__HTTP_BODY_MS);
 }
 
 /* Called before libevent looks at bytes that have come, and after libevent has taken bytes. */
@@ -193,11 +184,11 @@ static void on_input(struct evbuffer *buffer, const struct evbuffer_cb_info *cha
 
 void elapse__http_stream_taken(struct elapse__http_stream *stream)
 {
-    enum elapse__http_phase before = stream->intake.phase;
-
     elapse__http_intake_next(&stream->intake);
+    (void)event_del(stream->limit);
+    /* The next request may have come already, up to its body. Its limits begin now. */
     stream->fault = note(stream, 0);
-    arm(stream, before);
+    arm(stream, ELAPSE__HTTP_IDLE);
 }
 
 /* Called when a request has taken too long, or when a refused client has had time to read why. */
