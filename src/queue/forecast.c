@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "forecast.h"
 #include "tables.h"
 
 _Static_assert((ELAPSE__QUEUE_ORIGIN + ELAPSE__FORECAST_SHIFT) % 86400000 == 0,

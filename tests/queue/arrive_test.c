@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "fixture.h"
+#include "forecast.h"
 
 #include "transact.h"
 

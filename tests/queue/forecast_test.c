@@ -5,6 +5,7 @@
  */
 #include "equal.h"
 #include "fixture.h"
+#include "forecast.h"
 
 enum {
     STEPS = 3000,

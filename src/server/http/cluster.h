@@ -6,6 +6,7 @@
 #define ELAPSE__HTTP_CLUSTER_H
 
 #include "../../base/json_writer.h"
+#include "../../queue/forecast.h"
 #include "../core/core.h"
 #include "../loop/cluster.h"
 

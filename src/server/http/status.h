@@ -5,6 +5,7 @@
 #define ELAPSE__HTTP_STATUS_H
 
 #include "../../base/json_writer.h"
+#include "../../queue/forecast.h"
 #include "../../queue/picture.h"
 #include "../core/core.h"
 #include "cluster.h"
