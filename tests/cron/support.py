@@ -1,12 +1,13 @@
-"""What the tests in Python share: asking cron-fires, which ELAPSE_CRON_FIRES names."""
+"""What the tests in Python share: asking cron-fires. ELAPSE_CRON_FIRES is the command that runs it."""
 
 import os
+import shlex
 import subprocess
 import sys
 import unittest
 from pathlib import Path
 
-FIRES = os.environ.get("ELAPSE_CRON_FIRES", "cron-fires")
+FIRES = shlex.split(os.environ.get("ELAPSE_CRON_FIRES", "cron-fires"))
 SOURCE_ROOT = Path(__file__).resolve().parents[2]
 SKIPPED = 77  # what ctest takes for "skipped"
 
@@ -15,7 +16,7 @@ def ask(questions, zone="utc"):
     """For each (after_s, count, expression): the moments, or what the fault is."""
     lines = "".join(f"{zone} {after_s} {count} {expression}\n"
                     for after_s, count, expression in questions)
-    output = subprocess.run([FIRES], input=lines, stdout=subprocess.PIPE, text=True,
+    output = subprocess.run(FIRES, input=lines, stdout=subprocess.PIPE, text=True,
                             check=True, timeout=120).stdout
     answers = [line if line.startswith("error") else [int(word) for word in line.split()]
                for line in output.splitlines()]

@@ -518,8 +518,10 @@ class Live(PageTest):
             .querySelector(`button[aria-label^="${arguments[1]}"]`).click()""", name, text)
 
     def press(self, text):
-        """Presses the button with this text in the open dialog, or else in the page."""
-        self.window.run("""const root = document.querySelector('dialog[open]') ?? document.body;
+        """Presses the button with this text in the open dialog, or else in the page. What the page said before is taken
+        away, because it may begin like what the page says now."""
+        self.window.run("""document.querySelector('#said').textContent = '';
+            const root = document.querySelector('dialog[open]') ?? document.body;
             [...root.querySelectorAll('button')].find((button) => button.textContent === arguments[0] && button.checkVisibility()).click()""", text)
 
     def go(self, address):
