@@ -42,7 +42,15 @@ build()
 }
 
 # Two commands may run at a time. The second waits until the first has built.
-if ! mkdir -p build || ! exec {lock}>"build/$preset.lock" || ! flock "$lock" || ! : >"$log"; then
+if ! mkdir -p build || ! exec {lock}>"build/$preset.lock"; then
+    echo "Build failed: build/$preset.lock cannot be written; was build/ made by another user?" >&2
+    exit 1
+fi
+if ! flock --nonblock "$lock"; then
+    echo "Waiting for another build: $preset" >&2
+    flock "$lock"
+fi
+if ! : >"$log"; then
     echo "Build failed: $log cannot be written; was build/ made by another user?" >&2
     exit 1
 fi
@@ -53,7 +61,7 @@ if [[ -t 2 ]]; then
 else
     echo "Building: $preset" >&2
 fi
-if ! build 2>&1 </dev/null | tee "$log" | follow; then
+if ! build 2>&1 </dev/null {lock}>&- | tee "$log" | follow; then
     messages >&2
     echo "Build failed: $preset (all of the output is in $log)" >&2
     exit 1

@@ -199,7 +199,7 @@ install_packages()
 {
     mkdir -p build
     {
-        flock 9
+        flock 9 || return
         "${become[@]}" apt-get update 9>&- &&
             "${become[@]}" env LC_ALL=C DEBIAN_FRONTEND=noninteractive "${install[@]}" 9>&-
     } 9>build/packages.lock

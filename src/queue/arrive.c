@@ -37,9 +37,9 @@ static struct elapse__queue_entry *waiting_job(const struct elapse__queue *queue
     return side != NULL && side->awaits == ELAPSE__QUEUE_AWAITS_WAITING ? entry : NULL;
 }
 
-/* Returns whether an earlier arrival at this key has had the token. */
-static bool is_known(const struct elapse__queue *queue, const struct elapse__queue_arrival *arrival,
-                     struct elapse__hash_128 *hash)
+bool elapse__queue_arrival_is_known(const struct elapse__queue *queue,
+                                    const struct elapse__queue_arrival *arrival,
+                                    struct elapse__hash_128 *hash)
 {
     if (arrival->token.size == 0)
         return false;
@@ -137,7 +137,7 @@ struct elapse__queue_answer elapse__queue_arrive(struct elapse__queue *queue,
     if (fault != NULL)
         return elapse__queue_fault(fault);
     struct elapse__queue_entry *entry = waiting_job(queue, arrival);
-    if (is_known(queue, arrival, &hash)) {
+    if (elapse__queue_arrival_is_known(queue, arrival, &hash)) {
         struct elapse__queue_answer answer = elapse__queue_say(ELAPSE__QUEUE_KNOWN, 0);
         if (entry != NULL)
             answer.left = elapse__queue_await_of(elapse__queue_side_of(queue, entry));

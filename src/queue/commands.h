@@ -48,8 +48,14 @@ void elapse__queue_fill_view(const struct elapse__queue *queue,
                              const struct elapse__queue_entry *entry,
                              struct elapse__queue_view *view);
 
-/* put.c: allocates what a put needs, for a transaction. Returns OK; or ARGUMENT with `*fault`,
- * NO_MEMORY or LIMIT: then nothing has changed. The texts of the put stay valid. */
+/* put.c: returns a phrase that says what is wrong with a put; NULL if nothing is, as far as the put
+ * alone tells. */
+const char *elapse__queue_put_fault(const struct elapse__queue *queue,
+                                    const struct elapse__queue_put *put);
+
+/* put.c: allocates what a put needs, for a transaction. Requires a put without a fault. Returns OK;
+ * or ARGUMENT with `*fault`, NO_MEMORY or LIMIT: then nothing has changed. The texts of the put
+ * stay valid. */
 enum elapse__queue_result elapse__queue_put_prepare(struct elapse__queue *queue,
                                                     const struct elapse__queue_put *put,
                                                     struct elapse__queue_prepared *prepared,
@@ -74,6 +80,12 @@ void elapse__queue_keep_token(struct elapse__queue *queue, uint32_t number,
 /* arrive.c: returns what is wrong with an arrival, or NULL. */
 const char *elapse__queue_arrival_fault(const struct elapse__queue *queue,
                                         const struct elapse__queue_arrival *arrival);
+
+/* arrive.c: returns whether an earlier arrival at this key has had the token. Stores the hash of
+ * the token if the arrival has one. */
+bool elapse__queue_arrival_is_known(const struct elapse__queue *queue,
+                                    const struct elapse__queue_arrival *arrival,
+                                    struct elapse__hash_128 *hash);
 
 /* arrive.c: returns how many bytes the TOKEN of an arrival takes at most; 0: it has no token. */
 uint64_t elapse__queue_arrival_token_bytes(const struct elapse__queue_arrival *arrival);

@@ -96,7 +96,8 @@ static const char *put_await_fault(const struct elapse__queue_put *put)
                                                  : NULL;
 }
 
-static const char *put_fault(const struct elapse__queue *queue, const struct elapse__queue_put *put)
+const char *elapse__queue_put_fault(const struct elapse__queue *queue,
+                                    const struct elapse__queue_put *put)
 {
     const char *fault = put_texts_fault(queue, put);
     if (fault == NULL)
@@ -276,9 +277,7 @@ enum elapse__queue_result elapse__queue_put_prepare(struct elapse__queue *queue,
                                                     struct elapse__queue_prepared *prepared,
                                                     const char **fault)
 {
-    *fault = put_fault(queue, put);
-    if (*fault != NULL)
-        return ELAPSE__QUEUE_ARGUMENT;
+    ELAPSE__ASSERT(elapse__queue_put_fault(queue, put) == NULL);
     /* The id of the put depends on whether a job has the key, which is not known yet. */
     struct put_plan plan = {.put = put, .first = put->if_key == ELAPSE__QUEUE_DEBOUNCE};
     plan_fields(&plan);
@@ -458,7 +457,7 @@ struct elapse__queue_answer elapse__queue_put(struct elapse__queue *queue,
 {
     ELAPSE__ASSERT(queue->open);
     elapse__queue_take_now(queue, now);
-    const char *fault = put_fault(queue, put);
+    const char *fault = elapse__queue_put_fault(queue, put);
     if (fault != NULL)
         return elapse__queue_fault(fault);
     struct put_plan plan = {.put = put};

@@ -81,6 +81,7 @@ struct plan {
     uint32_t count;
     uint32_t puts;
     uint32_t tokens;
+    uint32_t known; /* puts and arrivals whose tokens are known: they store nothing */
     uint64_t bytes;
     uint64_t error_bytes; /* how many of `bytes` are texts of errors */
     bool drops_errors;    /* the disk has no room for the texts of errors */
@@ -104,10 +105,25 @@ static bool leases_hold(struct elapse__queue *queue, const struct plan *plan)
     return true;
 }
 
-static void count_needs(struct plan *plan)
+/* Returns whether a change is a put or an arrival whose token is known before the transaction. It
+ * stores nothing, so it needs no room. */
+static bool is_known(const struct elapse__queue *queue, const struct elapse__queue_change *change)
+{
+    struct elapse__hash_128 hash;
+    if (change->verb == ELAPSE__QUEUE_PUT)
+        return elapse__queue_knows_token(queue, queue->now, change->put.token);
+    return change->verb == ELAPSE__QUEUE_ARRIVE &&
+           elapse__queue_arrival_is_known(queue, &change->arrival, &hash);
+}
+
+static void count_needs(const struct elapse__queue *queue, struct plan *plan)
 {
     for (uint32_t i = 0; i < plan->count; i++) {
         const struct elapse__queue_change *change = &plan->changes[i];
+        if (is_known(queue, change)) {
+            plan->known++;
+            continue;
+        }
         bool puts = change->verb == ELAPSE__QUEUE_PUT;
         plan->puts += puts;
         plan->tokens += puts && change->put.token.size > 0;
@@ -117,7 +133,8 @@ static void count_needs(struct plan *plan)
     }
 }
 
-/* Tests the limits. Counts as if each put made a job and a token, and nothing ended. */
+/* Tests the limits. Counts as if each put that is not known made a job and a token, and nothing
+ * ended. */
 static enum elapse__queue_result check_limits(struct elapse__queue *queue, const struct plan *plan)
 {
     ELAPSE__ASSERT_THAT(plan->puts, <=, plan->count);
@@ -279,8 +296,11 @@ static enum elapse__queue_result make_rooms(struct elapse__queue *queue, struct 
         return ELAPSE__QUEUE_NO_MEMORY;
     for (uint32_t i = 0; i < plan->count; i++)
         plan->rooms[i] = (struct room){.tube = NULL};
-    for (uint32_t i = 0; i < plan->count && result == ELAPSE__QUEUE_OK; i++)
-        result = prepare(queue, &plan->rooms[i], &plan->changes[i], fault);
+    for (uint32_t i = 0; i < plan->count && result == ELAPSE__QUEUE_OK; i++) {
+        /* Few transactions are sent again, so few look for their tokens twice here. */
+        if (plan->known == 0 || !is_known(queue, &plan->changes[i]))
+            result = prepare(queue, &plan->rooms[i], &plan->changes[i], fault);
+    }
     uint64_t next_id = queue->last_id + queue->options.partitions;
     if (result == ELAPSE__QUEUE_OK && plan->puts > 0 &&
         !elapse__queue_ids_reserve_many(&queue->jobs.ids, next_id, plan->puts, &queue->memory))
@@ -309,14 +329,15 @@ static void make_changes(struct elapse__queue *queue, const struct plan *plan,
     queue->transaction = NULL;
 }
 
-/* Returns a phrase that says what is wrong with a change that is not a put. Returns NULL if nothing
- * is wrong. */
+/* Returns a phrase that says what is wrong with a change. Returns NULL if nothing is wrong. */
 static const char *fault_of(const struct elapse__queue *queue,
                             const struct elapse__queue_change *change)
 {
     bool has_time =
         change->verb == ELAPSE__QUEUE_RESCHEDULE || change->verb == ELAPSE__QUEUE_RESCHEDULE_ID;
     bool has_delay = change->verb == ELAPSE__QUEUE_NACK || change->verb == ELAPSE__QUEUE_NACK_IN;
+    if (change->verb == ELAPSE__QUEUE_PUT)
+        return elapse__queue_put_fault(queue, &change->put);
     if (change->verb == ELAPSE__QUEUE_ARRIVE)
         return elapse__queue_arrival_fault(queue, &change->arrival);
     if (has_time)
@@ -348,7 +369,7 @@ struct elapse__queue_answer elapse__queue_transact(struct elapse__queue *queue,
         return elapse__queue_fault(fault);
     if (!leases_hold(queue, &plan))
         return elapse__queue_say(ELAPSE__QUEUE_GONE, 0);
-    count_needs(&plan);
+    count_needs(queue, &plan);
     enum elapse__queue_result result = check_limits(queue, &plan);
     if (result == ELAPSE__QUEUE_OK && count > 0)
         result = make_rooms(queue, &plan, &fault);

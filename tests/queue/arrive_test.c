@@ -512,6 +512,25 @@ QUEUE_TEST(an_arrival_beside_its_lease_counts_once)
     arrive(f, at("k", 1, ""), ELAPSE__QUEUE_OK, 0);
 }
 
+QUEUE_TEST(an_arrival_that_is_sent_again_in_a_transaction_needs_no_room)
+{
+    struct elapse__queue_answer answers[2];
+    put(f, awaiting("k", 3), ELAPSE__QUEUE_SCHEDULED);
+    f->options.tokens_max = 1;
+    restart(f, 0);
+    const struct elapse__queue_change changes[] = {arrival_of(at("k", 1, "one")),
+                                                   arrival_of(at("k", 1, ""))};
+    for (unsigned round = 0; round < 2; round++) {
+        assert_ok(elapse__queue_transact(f->queue, f->now, changes, 2, answers).result);
+        ok(f);
+        assert_int_equal(answers[0].result, round == 0 ? ELAPSE__QUEUE_OK : ELAPSE__QUEUE_KNOWN);
+        assert_int_equal(f->log.purpose,
+                         round == 0 ? ELAPSE__RECORD_FOR_GROWTH : ELAPSE__RECORD_FOR_RELIEF);
+    }
+    assert_int_equal(answers[1].left, 0);
+    assert_int_equal(elapse__queue_tokens(f->queue), 1);
+}
+
 QUEUE_TEST(a_refused_transaction_takes_nothing_off)
 {
     struct elapse__queue_answer answers[2];

@@ -198,6 +198,44 @@ QUEUE_TEST(limits_count_the_whole_transaction)
     f->options.jobs_max = 0;
 }
 
+/* A client that heard no answer sends its transaction again, when there may be no room any more. */
+QUEUE_TEST(a_transaction_whose_tokens_are_known_needs_no_room)
+{
+    f->options.jobs_max = 2;
+    f->options.tubes_max = 1;
+    f->options.tokens_max = 2;
+    restart(f, 0);
+    struct elapse__queue_put wrong = with_token("one");
+    const struct elapse__queue_change sent[] = {put_of(with_token("one")),
+                                                put_of(with_token("two"))};
+    const struct elapse__queue_change more[] = {sent[0], put_of(job("b")), sent[1]};
+    wrong.delay_ms = UINT64_MAX;
+    const struct elapse__queue_change bad[] = {sent[0], put_of(wrong)};
+    assert_ok(transact(f, sent, 2));
+    const uint64_t ids[] = {answers[0].id, answers[1].id};
+    assert_int_equal(f->log.purpose, ELAPSE__RECORD_FOR_GROWTH);
+    size_t records = f->log.count;
+    for (unsigned round = 0; round < 2; round++) {
+        assert_ok(transact(f, sent, 2));
+        for (unsigned i = 0; i < 2; i++) {
+            assert_int_equal(answers[i].result, ELAPSE__QUEUE_KNOWN);
+            assert_int_equal(answers[i].id, ids[i]);
+        }
+        /* A group of this purpose is begun on a full disk, too. */
+        assert_int_equal(f->log.purpose, ELAPSE__RECORD_FOR_RELIEF);
+        assert_int_equal(transact(f, more, 3), ELAPSE__QUEUE_LIMIT);
+        assert_int_equal(transact(f, bad, 2), ELAPSE__QUEUE_ARGUMENT);
+    }
+    assert_int_equal(f->log.count, records);
+    assert_int_equal(elapse__queue_jobs(f->queue), 2);
+    f->options.jobs_max = 3;
+    restart(f, 0);
+    assert_ok(transact(f, more, 3));
+    assert_int_equal(answers[1].result, ELAPSE__QUEUE_SCHEDULED);
+    assert_int_equal(answers[2].result, ELAPSE__QUEUE_KNOWN);
+    f->options.jobs_max = 0;
+}
+
 QUEUE_TEST(a_full_disk_refuses_all_of_a_transaction)
 {
     put(f, keyed("k", ELAPSE__QUEUE_REPLACE), ELAPSE__QUEUE_SCHEDULED);

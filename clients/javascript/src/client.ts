@@ -479,7 +479,7 @@ export class Client {
         } else if (error instanceof DrainingError && connection !== undefined) {
           this.#link.leave(connection);
         } else if (!(error instanceof TryAgainError || error instanceof LostError)) {
-          // The server may refuse it before it looks at the token: that says nothing of the try before.
+          // A server of 0.3.0 may refuse it before it looks at the token: that says nothing of the try before.
           throw repeated && error instanceof ReplyError ? uncertain(error) : error;
         }
         cause = error;

@@ -125,6 +125,7 @@ struct elapse__server_options {
                                 connections together */
     uint32_t idle_ms; /* a connection ends that for this time had no bytes, no lease and no waiting
                          reserve */
+    /* A put whose token is known is run in spite of these limits, because it stores nothing. */
     uint64_t tube_jobs_max;    /* PUT is refused into a tube that has this many jobs, not counting
                                   shadows */
     uint64_t tube_bytes_max;   /* PUT is refused into a tube whose bodies have this many bytes */
@@ -151,7 +152,8 @@ struct elapse__server *elapse__server_new(const struct elapse__server_options *o
  * shell uses no connection any more, and has no reading. */
 void elapse__server_free(struct elapse__server *server);
 
-/* Refuses puts from now on, until the server ends. This is beanstalkd's drain mode. */
+/* Refuses puts from now on, until the server ends, unless their token is known. This is
+ * beanstalkd's drain mode. */
 void elapse__server_drain(struct elapse__server *server);
 
 /* Runs no further command, and takes no further byte. Reserves that wait go on waiting. */

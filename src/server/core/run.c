@@ -436,10 +436,10 @@ static bool tube_is_full(const struct elapse__server *server, struct elapse__que
            (options->tube_bytes_max > 0 && figures.body_bytes + bytes > options->tube_bytes_max);
 }
 
-/* Returns why the server has no room for a put, or MAY_PUT. */
-static enum elapse__server_refusal look_for_room(const struct elapse__server *server,
-                                                 const struct elapse__queue_put *put,
-                                                 struct elapse__server_puts before)
+/* Returns why a new job is refused, or MAY_PUT. */
+static enum elapse__server_refusal refusal_of_new(const struct elapse__server *server,
+                                                  const struct elapse__queue_put *put,
+                                                  struct elapse__server_puts before)
 {
     const struct elapse__server_options *options = &server->options;
 
@@ -464,9 +464,8 @@ enum elapse__server_refusal elapse__session_may_put(struct elapse__connection *c
     }
     if (put->body.size > server->options.body_bytes_max)
         return ELAPSE__PUT_TOO_BIG;
-    enum elapse__server_refusal refusal = look_for_room(server, put, before);
-    /* The token is looked for last, because most puts have room, and the queue looks for it, too.
-     */
+    enum elapse__server_refusal refusal = refusal_of_new(server, put, before);
+    /* Most puts have room, so their token is not looked for here: the queue does that anyway. */
     if (refusal != ELAPSE__MAY_PUT &&
         elapse__queue_knows_token(server->engine->jobs, server->now, put->token))
         return ELAPSE__MAY_PUT;

@@ -188,8 +188,8 @@ struct elapse__server_puts {
 };
 
 /* Returns whether a put may be run after the puts `before`, or why not. A put whose token is known
- * may be run when there is no room either, because it stores nothing, and its client has to hear
- * that it had arrived. Counts the connection as a producer. */
+ * may be run without room: it stores nothing, and its client has to learn that it arrived. Only a
+ * body that is too long is refused then. Counts the connection as a producer. */
 enum elapse__server_refusal {
     ELAPSE__MAY_PUT,
     ELAPSE__PUT_DRAINING,

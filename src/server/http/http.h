@@ -22,7 +22,7 @@
  * The pure files decide. They have neither sockets nor clocks. They are a library of their own,
  * elapse-server-http, which tests and fuzzers use:
  *
- *      intake.c       heads, and the limits of a request
+ *      intake.c       heads, and how long a request may be
  *      guard.c        headers for which a request is refused
  *      routes.c       paths, and what they do
  *      translate.c    a request -> a command; building.c and members.c are its pieces

@@ -321,4 +321,7 @@ void elapse__http_stream_on_end(const struct elapse__http *http,
     ELAPSE__ASSERT(stream != NULL && (ended == NULL) != (stream->ended == NULL));
     stream->ended = ended;
     stream->argument = argument;
+    /* Nothing of the next request was read while this one was answered. Its limits begin now. */
+    if (ended == NULL)
+        arm(stream, ELAPSE__HTTP_IDLE);
 }

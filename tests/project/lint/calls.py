@@ -101,7 +101,7 @@ class Tree:
         source_of = {made_file: file for file, made_files in made.items() for made_file in made_files}
         if unmade := [file for made_file, file in source_of.items() if not made_file.exists()]:
             sys.exit(f"There is no object file of {unmade[0]}. "
-                     "First: cmake --preset developer && cmake --build --preset lint")
+                     "First: cmake --preset developer && cmake --build --preset developer")
         defined, needed = {}, []
         for made_file, kind, symbol in symbols(sorted(source_of)):
             file = source_of[made_file]

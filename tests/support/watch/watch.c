@@ -292,6 +292,19 @@ static bool one_output(void)
            output.st_dev == error.st_dev && output.st_ino == error.st_ino;
 }
 
+/* Gives the new session the priority of the launcher. Linux may share the processors fairly between
+ * sessions first (sched(7), autogroup); then the priority of a process counts only among those of
+ * its session. */
+static void keep_priority(void)
+{
+    int priority = getpriority(PRIO_PROCESS, 0);
+    int file = priority > 0 ? open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC) : -1;
+    if (file < 0)
+        return; /* the priority is the usual one, or this system has no such groups */
+    (void)dprintf(file, "%d", priority);
+    close(file);
+}
+
 static void start(struct watch *watch, char **command)
 {
     int ends[2];
@@ -311,6 +324,7 @@ static void start(struct watch *watch, char **command)
     }
     if (watch->test == 0) {
         setsid();
+        keep_priority();
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         sigprocmask(SIG_SETMASK, &watch->mask_before, NULL);
         if (one_output())
