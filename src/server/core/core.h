@@ -209,6 +209,8 @@ struct elapse__connection_facts {
     bool may_use_beanstalkd; /* the client came by loopback or by a unix socket; this matters only
                                 if there are passwords */
     bool speaks_resp3;       /* the client is a node, which has greeted the shell */
+    bool takes_whole; /* the shell takes the bytes of an answer when it has all of them, so no
+                         answer waits until bytes before it were sent */
     /* NULL: the connection gets bytes. The source must outlive the connection. */
     struct elapse__command_source *source;
     uint64_t place; /* the place of the client's address, for wrong passwords: guesses.h */

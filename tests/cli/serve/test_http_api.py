@@ -421,6 +421,21 @@ class Operations(HttpTest):
         for query in ("soonest=true", "state=buried&soonest=true", "body=0", "soonest=1"):
             self.get(f"/api/v1/tubes/later/jobs?{query}", status=400)
 
+    def test_answers_that_are_longer_than_what_waits_for_a_socket(self):
+        """Those who look after a tube in trouble ask for hundreds of jobs, each with the beginning of its body."""
+        self.server.stop()
+        self.serve_http("--max-output", "16K")
+        body = "x" * 1000
+        for first in range(0, 500, 10):
+            self.post("transaction", commands=[{"command": "put", "tube": "later", "body": body, "key": f"k{number}", "every": "1h"}
+                                               for number in range(first, first + 10)])
+        for path in ("tubes/later/jobs?state=delayed&soonest=true&count=500&body=1024",
+                     "tubes/later/jobs?count=100&body=1024", "recurring?count=100&body=1024&keys=true"):
+            with self.subTest(path):
+                jobs = self.get(f"/api/v1/{path}")["jobs"]
+                self.assertEqual(len(jobs), 500 if "count=500" in path else 100)
+                self.assertEqual({job["body"] for job in jobs}, {body})
+
     def test_clients(self):
         name = base64.b64encode(b"\xff,").decode()
         for tube in ({"tube": "a b"}, {"tube_base64": name}):
