@@ -145,7 +145,8 @@ enum elapse__queue_result elapse__queue_peek_ready(struct elapse__queue *queue,
 {
     elapse__queue_take_now(queue, now);
     const struct elapse__queue_tube *tube = elapse__queue_tube_find(queue, name);
-    if (tube == NULL || tube->counts[ELAPSE__QUEUE_READY] == 0)
+    /* The limits of the groups may hold all ready jobs back. */
+    if (tube == NULL || !elapse__queue_has_first(tube))
         return ELAPSE__QUEUE_GONE;
     return view_entry(
         queue, elapse__queue_entry_at(&queue->jobs, elapse__queue_first_ready(queue, tube).entry),

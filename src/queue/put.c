@@ -166,9 +166,10 @@ static void plan_due(struct elapse__queue *queue, struct put_plan *plan)
         if (side != NULL && elapse__queue_first_of(side) != 0)
             plan->first = side->first;
     }
+    uint64_t longest = elapse__queue_whole(queue, put->debounce_max_ms);
     if (put->debounce_max_ms <= (uint64_t)ELAPSE__QUEUE_DELAY_MS_MAX &&
-        plan->first + put->debounce_max_ms < plan->due.tick)
-        plan->due.tick = plan->first + put->debounce_max_ms;
+        plan->first + longest < plan->due.tick)
+        plan->due.tick = plan->first + longest;
 }
 
 /* Fills in the fields that the client gave. The plan begins with zeros, so other fields are not set
@@ -245,8 +246,8 @@ static enum elapse__queue_result prepare(struct elapse__queue *queue, struct put
         elapse__queue_build(queue, &plan->fields, &prepared->built, fault);
     if (result != ELAPSE__QUEUE_OK)
         return result;
-    if (plan->fields.recurring && !elapse__queue_recurrence_first(
-                                      recurrence_of(queue, &prepared->built), queue->now.wall_ms)) {
+    if (plan->fields.recurring &&
+        !elapse__queue_recurrence_first(queue, recurrence_of(queue, &prepared->built))) {
         *fault = "the cron expression names no moment from now on";
         result = ELAPSE__QUEUE_ARGUMENT;
     }

@@ -84,11 +84,15 @@ static bool cron_after(const struct elapse_cron *cron, int64_t after_ms, int64_t
     return *next_ms <= ELAPSE__QUEUE_WALL_MS_MAX;
 }
 
-bool elapse__queue_recurrence_first(struct elapse__queue_recurrence *recurrence, int64_t now_ms)
+bool elapse__queue_recurrence_first(const struct elapse__queue *queue,
+                                    struct elapse__queue_recurrence *recurrence)
 {
+    int64_t now_ms = queue->now.wall_ms;
+    uint64_t wait_ms = elapse__queue_whole(queue, recurrence->period_ms);
+
     if (recurrence->kind == ELAPSE__QUEUE_CRON)
         return cron_after(&recurrence->cron, now_ms, &recurrence->occurrence_ms);
-    recurrence->occurrence_ms = now_ms + (int64_t)recurrence->period_ms;
+    recurrence->occurrence_ms = now_ms + (int64_t)wait_ms;
     return true;
 }
 

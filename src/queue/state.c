@@ -235,7 +235,7 @@ static void start_expiry(struct elapse__queue *queue, struct elapse__queue_entry
         return;
     ELAPSE__ASSERT(!elapse_timer_pending(&side->expiry)); /* invariant 6 */
     uint64_t present = elapse__queue_present(queue, due.by_wall);
-    uint64_t end = due.tick + expire_ms;
+    uint64_t end = due.tick + elapse__queue_whole(queue, expire_ms);
     uint64_t left_ms = end > present ? end - present : 0;
     elapse_wheel_start(&queue->clocks.expiry, &side->expiry,
                        elapse__queue_present(queue, false) + left_ms);

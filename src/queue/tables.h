@@ -20,12 +20,18 @@ static inline uint64_t elapse__queue_present(const struct elapse__queue *queue, 
                    : elapse__queue_boot_tick(queue->now.boot_ms);
 }
 
+/* Returns what a time from the present has to be in ticks, so that it is not over early: a present
+ * that is rounded down may lie a millisecond back. */
+static inline uint64_t elapse__queue_whole(const struct elapse__queue *queue, uint64_t delay_ms)
+{
+    return delay_ms + (delay_ms > 0 && queue->options.present_is_rounded ? 1 : 0);
+}
+
 /* Returns the boot-time tick after a delay from the present. */
 static inline uint64_t elapse__queue_after(const struct elapse__queue *queue, uint64_t delay_ms)
 {
     ELAPSE__ASSERT_THAT(delay_ms, <=, (uint64_t)ELAPSE__QUEUE_DELAY_MS_MAX);
-    return elapse__queue_present(queue, false) + delay_ms +
-           (delay_ms > 0 && queue->options.present_is_rounded ? 1 : 0);
+    return elapse__queue_present(queue, false) + elapse__queue_whole(queue, delay_ms);
 }
 
 /* Returns how long it is from the present to a boot-time tick that elapse__queue_after returned: no
@@ -508,6 +514,13 @@ struct elapse__queue_text elapse__queue_held_by(const struct elapse__queue_tube 
 struct elapse__queue_heap_item elapse__queue_first_of_turns(const struct elapse__queue *queue,
                                                             const struct elapse__queue_tube *tube);
 
+/* Returns whether a job of the tube may be handed out, as far as the limits of its groups tell. */
+static inline bool elapse__queue_has_first(const struct elapse__queue_tube *tube)
+{
+    return tube->turns == NULL ? tube->ready.count > 0 : tube->turns->heap.count > 0;
+}
+
+/* Requires elapse__queue_has_first. */
 static inline struct elapse__queue_heap_item
 elapse__queue_first_ready(const struct elapse__queue *queue, const struct elapse__queue_tube *tube)
 {
@@ -656,7 +669,8 @@ elapse__queue_recurrence_make(struct elapse__queue *queue,
 
 /* Stores the first occurrence after now. Returns false if there is none, because the cron
  * expression names no further time. */
-bool elapse__queue_recurrence_first(struct elapse__queue_recurrence *recurrence, int64_t now_ms);
+bool elapse__queue_recurrence_first(const struct elapse__queue *queue,
+                                    struct elapse__queue_recurrence *recurrence);
 
 /* Goes on to the next occurrence after now. Stores in `*missed` how many occurrences have passed.
  * Returns false if there is no next occurrence. */

@@ -203,6 +203,7 @@ static struct elapse__queue_heap_item first_of_group(const struct elapse__queue 
 struct elapse__queue_heap_item elapse__queue_first_of_turns(const struct elapse__queue *queue,
                                                             const struct elapse__queue_tube *tube)
 {
+    ELAPSE__ASSERT_THAT(tube->turns->heap.count, >, 0);
     uint32_t number = elapse__queue_heap_first(&tube->turns->heap)->entry;
     return first_of_group(queue, tube, number == 0 ? NULL : elapse__queue_group_at(queue, number));
 }

@@ -43,6 +43,30 @@ static void acknowledge(struct fixture *f, const struct elapse__queue_handed *ha
     ok(f);
 }
 
+/* Ready jobs that no reserve would hand out are not the next one. */
+QUEUE_TEST(peek_shows_no_job_while_the_limit_holds_all_back)
+{
+    struct elapse__queue_view view;
+    limit(f, 0, 1);
+    uint64_t a[] = {put_in(f, "a"), put_in(f, "a")};
+    struct elapse__queue_handed first = expect(f, a[0]);
+    for (unsigned with_another = 0; with_another < 2; with_another++) {
+        if (with_another == 1) {
+            uint64_t alone = put_in(f, "");
+            assert_ok(elapse__queue_peek_ready(f->queue, f->now, text("t"), &view));
+            assert_int_equal(view.id, alone);
+            expect(f, alone);
+        }
+        assert_int_equal(count(f).ready, 1);
+        assert_int_equal(elapse__queue_peek_ready(f->queue, f->now, text("t"), &view),
+                         ELAPSE__QUEUE_GONE);
+        nothing_ready(f);
+    }
+    acknowledge(f, &first);
+    assert_ok(elapse__queue_peek_ready(f->queue, f->now, text("t"), &view));
+    assert_int_equal(view.id, a[1]);
+}
+
 QUEUE_TEST(no_two_jobs_of_a_group_run_at_once)
 {
     uint64_t a[2], b[2], alone[2];

@@ -43,13 +43,18 @@ QUEUE_TEST(nack_without_back_off_is_ready_again)
 
 /* The present may be rounded down by up to a millisecond. So a delay or a ttr counts from the next
  * millisecond on. */
-QUEUE_TEST(nothing_is_early_when_the_present_is_rounded_down)
+static void round_down(struct fixture *f)
 {
     elapse__queue_free(f->queue);
     f->options.present_is_rounded = true;
     f->queue = elapse__queue_new(&f->options);
     assert_non_null(f->queue);
     assert_ok(elapse__queue_replay_done(f->queue, f->now, f->life));
+}
+
+QUEUE_TEST(nothing_is_early_when_the_present_is_rounded_down)
+{
+    round_down(f);
     struct elapse__queue_put later = job("b");
     later.when = ELAPSE__QUEUE_IN;
     later.delay_ms = 3;
@@ -73,6 +78,33 @@ QUEUE_TEST(nothing_is_early_when_the_present_is_rounded_down)
     handed = take(f);
     assert_ok(elapse__queue_nack_in(f->queue, f->now, holder(&handed), 0).result);
     (void)take(f);
+}
+
+QUEUE_TEST(no_first_occurrence_longest_wait_or_expiry_is_early_when_the_present_is_rounded_down)
+{
+    round_down(f);
+    struct elapse__queue_put some = job("every");
+    some.when = ELAPSE__QUEUE_EVERY;
+    some.period_ms = 3;
+    put(f, some, ELAPSE__QUEUE_SCHEDULED);
+    some = keyed("k", ELAPSE__QUEUE_DEBOUNCE);
+    some.delay_ms = 3;
+    some.debounce_max_ms = 3;
+    put(f, some, ELAPSE__QUEUE_SCHEDULED);
+    pass(f, 3);
+    nothing_ready(f);
+    pass(f, 1);
+    for (unsigned i = 0; i < 2; i++) {
+        struct elapse__queue_handed handed = take(f);
+        assert_ok(ack(f, &handed));
+    }
+    some = job("expires");
+    some.expire_ms = 2;
+    uint64_t id = put(f, some, ELAPSE__QUEUE_SCHEDULED);
+    pass(f, 2);
+    assert_true(exists(f, id));
+    pass(f, 1);
+    assert_false(exists(f, id));
 }
 
 QUEUE_TEST(nack_with_a_delay_waits_for_it)
