@@ -69,7 +69,7 @@ struct elapse__queue_answer elapse__queue_pause(struct elapse__queue *queue,
     tube->totals.pauses++;
     queue->totals.pauses++;
     set_pause(queue, tube, delay_ms);
-    queue->readied++;
+    queue->freed++;
     elapse__queue_watch_tell(queue, tube);
     return end_change(queue, tube);
 }

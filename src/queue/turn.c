@@ -151,12 +151,9 @@ static void turn_alarms(struct turning *turning)
         }
         elapse__queue_count_held(queue, tube);
         elapse__queue_watch_tell(queue, tube);
-        if (alarm->kind == ELAPSE__QUEUE_ALARM_TOKEN) {
-            queue->freed++;
-            continue;
-        }
-        queue->readied++;
-        elapse__queue_pause_end(queue, tube);
+        queue->freed++;
+        if (alarm->kind != ELAPSE__QUEUE_ALARM_TOKEN)
+            elapse__queue_pause_end(queue, tube);
     }
 }
 

@@ -35,6 +35,18 @@ static int64_t live_settings(const struct log *log)
     return live;
 }
 
+QUEUE_TEST(a_pause_makes_no_job_come_due)
+{
+    put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
+    uint64_t news = elapse__queue_readied(f->queue);
+    assert_int_equal(elapse__queue_came_due(f->queue), 1);
+    assert_ok(elapse__queue_pause(f->queue, f->now, text("t"), 1000).result);
+    pass(f, 1000);
+    (void)take(f);
+    assert_int_equal(elapse__queue_came_due(f->queue), 1);
+    assert_int_equal(elapse__queue_readied(f->queue), news + 2); /* both may wake a reserve */
+}
+
 QUEUE_TEST(a_pause_goes_on_after_a_restart_and_ends_by_the_wall_clock)
 {
     put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
