@@ -196,9 +196,9 @@ struct elapse__queue {
     uint32_t swept;       /* the last place that the replay of a group's TUBE looked at */
     uint64_t replayed_id; /* the greatest id of a job that was replayed */
     uint64_t last_lease;
-    uint64_t readied;     /* jobs that became ready */
-    uint64_t freed;       /* places and tokens that came in tubes with limits, pauses and their ends */
-    uint64_t held;        /* ready jobs of all tubes that limits hold back */
+    uint64_t readied; /* jobs that became ready */
+    uint64_t freed;   /* places and tokens that came in tubes with limits, pauses and their ends */
+    uint64_t held;    /* ready jobs of all tubes that limits hold back */
     uint64_t group_rates; /* rates of groups that began in this life */
     uint32_t life;
     uint32_t greatest_life; /* of a lease that was replayed */

@@ -91,8 +91,8 @@ bool elapse__queue_has_expired(const struct elapse__queue *queue,
     if (elapse__queue_state_of(entry) == ELAPSE__QUEUE_READY)
         return elapse_timer_deadline(&side->expiry) <= elapse__queue_present(queue, false);
     struct elapse__queue_tick due = elapse__queue_due_of(queue, entry);
-    return due.tick != ELAPSE__QUEUE_NO_DUE &&
-           due.tick + expire_ms <= elapse__queue_present(queue, due.by_wall);
+    return due.tick != ELAPSE__QUEUE_NO_DUE && due.tick + elapse__queue_whole(queue, expire_ms) <=
+                                                   elapse__queue_present(queue, due.by_wall);
 }
 
 void elapse__queue_drop_expired(struct elapse__queue *queue, struct elapse__queue_entry *entry)

@@ -385,7 +385,7 @@ bool elapse__queue_has_ready(const struct elapse__queue *queue,
 /* Returns a number that grows whenever elapse__queue_has_ready may become true of a reserve. */
 uint64_t elapse__queue_readied(const struct elapse__queue *queue);
 
-/* Returns how many jobs have become ready, and pauses have ended. */
+/* Returns how many jobs have become ready. */
 uint64_t elapse__queue_came_due(const struct elapse__queue *queue);
 
 /* Returns how many ready jobs limits let run, also in tubes that are paused. */
