@@ -51,6 +51,29 @@ SERVER_TEST(a_later_reply_waits_for_its_own_gate)
     expect(&a, "+2\n");
 }
 
+/* The first client sends a put whenever the journal has made its last one durable, so it always has
+ * a reply that waits. */
+SERVER_TEST(a_client_that_goes_on_putting_keeps_no_reply_of_others_back)
+{
+    struct client putter, other, worker;
+    connect(&putter);
+    connect(&other);
+    connect(&worker);
+    say(&putter, "p t one\n");
+    say(&other, "p u two\n");
+    say(&worker, "r 0 1 u\n");
+    while (elapse__journal_work(f.engine.journal))
+        ;
+    say(&putter, "p t three\n");
+    expect(&putter, "+1\n");
+    rest();
+    expect(&putter, "");
+    expect(&other, "+2\n");
+    expect(&worker, "=2 two\n");
+    commit();
+    expect(&putter, "+3\n");
+}
+
 SERVER_TEST(bytes_may_come_one_by_one)
 {
     struct client a;

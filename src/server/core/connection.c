@@ -224,10 +224,12 @@ static void arrange(struct elapse__connection *connection)
         !elapse__connection_is_choked(connection) && !elapse__connection_is_behind(connection) &&
         !connection->is_guessing && !server->stopped)
         connection->ending = true;
+    /* The marks have just been looked at, so the connection belongs behind all others in `gated`,
+     * also if it was there before. */
+    ELAPSE__ASSERT_THAT(connection->examined, ==, server->durable);
+    elapse__ring_leave(&connection->gated);
     if (elapse__reply_marks_wait_for_journal(connection))
-        elapse__ring_join_once(&server->gated, &connection->gated);
-    else
-        elapse__ring_leave(&connection->gated);
+        elapse__ring_append(&server->gated, &connection->gated);
     has_room = elapse__connection_room(connection) > 0;
     if (elapse__buffer_size(&connection->out) > 0 || elapse__connection_wants_end(connection) ||
         has_room != connection->had_room)

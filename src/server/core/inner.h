@@ -34,7 +34,8 @@
  *      open, closing   each connection is in exactly one of these two
  *      work            the connection has something to do in the next turn
  *      stalled         the next command of the connection waits for the journal
- *      gated           the first mark of the connection waits to become durable
+ *      gated           the first mark of the connection waits to become durable; the connection
+ *                      whose marks were looked at last is the last one
  *      attention       the shell should look at the connection
  *
  * The budget. Work is counted in units. A command costs one unit, and one more for each KiB. A

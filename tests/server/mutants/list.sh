@@ -24,6 +24,11 @@ mutant late_news_prolong_the_idle_time src/server/core/connection.c \
     '[-if (connection->heard_ms < server->turned_ms)
         -]connection->heard_ms = server->[-turned_ms-]{+now.boot_ms+};'
 
+mutant a_client_that_was_looked_at_keeps_its_place src/server/core/connection.c \
+    '[-elapse__ring_leave(&connection->gated);
+    -]if (elapse__reply_marks_wait_for_journal(connection))
+        elapse__ring_[-append-]{+join_once+}(&server->gated, &connection->gated);'
+
 # ---- leases ----
 
 mutant lease_begins_when_the_job_is_taken src/server/core/reserve.c \
