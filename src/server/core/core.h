@@ -263,7 +263,9 @@ void elapse__connection_sent(struct elapse__connection *connection, struct elaps
 bool elapse__connection_awaits_sent(const struct elapse__connection *connection);
 
 /* Returns whether the shell should close the socket, because everything was sent, and nothing more
- * will come. The shell then calls elapse__connection_closed. */
+ * will come; or because the connection has failed. A connection that has failed may have output:
+ * the shell may send it, but must not wait until the socket takes it. When it has closed the
+ * socket, the shell calls elapse__connection_closed. */
 bool elapse__connection_wants_end(const struct elapse__connection *connection);
 
 /* Notes that the socket is closed. The shell must not use the connection any more. Later turns undo
