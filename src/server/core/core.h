@@ -123,8 +123,10 @@ struct elapse__server_options {
     uint32_t output_bytes_max;
     uint64_t kept_bytes_max; /* bytes of the commands of transactions that are not ended, of all
                                 connections together */
-    uint32_t idle_ms; /* a connection ends that for this time had no bytes, no lease and no waiting
-                         reserve */
+    /* A connection ends for which nothing came or was sent for this time, and that neither owns a
+     * lease nor waits: for a job, for an answer, or for its turn. A client that does not read does
+     * not wait. */
+    uint32_t idle_ms;
     /* A put whose token is known is run in spite of these limits, because it stores nothing. */
     uint64_t tube_jobs_max;    /* PUT is refused into a tube that has this many jobs, not counting
                                   shadows */
@@ -209,6 +211,8 @@ struct elapse__connection_facts {
     bool may_use_beanstalkd; /* the client came by loopback or by a unix socket; this matters only
                                 if there are passwords */
     bool speaks_resp3;       /* the client is a node, which has greeted the shell */
+    bool is_pipe; /* a part of this process reads the replies, and ends the connection, so
+                     `idle_ms` does not hold for it */
     /* NULL: the connection gets bytes. The source must outlive the connection. */
     struct elapse__command_source *source;
     uint64_t place; /* the place of the client's address, for wrong passwords: guesses.h */

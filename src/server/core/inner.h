@@ -204,7 +204,7 @@ struct elapse__connection {
     uint64_t out_end;               /* bytes that `out` has had */
     uint64_t sent;                  /* bytes of `out` that were sent */
     uint64_t examined;              /* the durable position when the marks were looked at last */
-    uint64_t heard_ms;              /* when bytes came or were sent last */
+    uint64_t heard_ms; /* when bytes came, were sent, or began to wait for the socket */
     uint64_t number;
     size_t reply_begin; /* where the reply of the running command begins in `held` */
     size_t need;        /* bytes that the next command needs at least */

@@ -388,8 +388,10 @@ bool elapse__loop_turn(struct elapse__loop *loop)
 
 void elapse__loop_welcome(struct elapse__loop *loop, struct elapse__peer *peer)
 {
-    struct elapse__connection_facts facts = {
-        .may_use_beanstalkd = peer->is_local, .place = peer->place, .shell = peer};
+    struct elapse__connection_facts facts = {.may_use_beanstalkd = peer->is_local,
+                                             .is_pipe = peer->pipe != NULL,
+                                             .place = peer->place,
+                                             .shell = peer};
 
     if (loop->welcome != NULL) {
         loop->welcome(loop, peer);

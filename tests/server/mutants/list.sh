@@ -29,6 +29,14 @@ mutant a_client_that_was_looked_at_keeps_its_place src/server/core/connection.c 
     -]if (elapse__reply_marks_wait_for_journal(connection))
         elapse__ring_[-append-]{+join_once+}(&server->gated, &connection->gated);'
 
+mutant who_waits_for_an_answer_is_idle src/server/core/server.c \
+    'elapse__ring_has_node(&connection->work)[- ||
+           (connection->marks.count > 0 && elapse__buffer_size(&connection->out) == 0)-];'
+mutant who_does_not_read_is_never_idle src/server/core/server.c \
+    '(connection->marks.count > 0[- && elapse__buffer_size(&connection->out) == 0-])'
+mutant an_answer_that_comes_late_leaves_no_time_to_read_it src/server/core/connection.c \
+    'if (was_empty && elapse__buffer_size(&connection->out) > 0{+ && false+})'
+
 # ---- leases ----
 
 mutant lease_begins_when_the_job_is_taken src/server/core/reserve.c \
