@@ -52,6 +52,9 @@ mutant leases_outlive_their_connection src/server/core/connection.c \
 mutant wholly_sent_means_partly_sent src/server/core/connection.c \
     'elapse__leavings_first(connection)->end <= connection->sent{+ + 1+}'
 
+mutant the_first_tube_has_to_be_within_the_limit src/server/beanstalkd/tubes.c \
+    'elapse__server_tube_get[-_always-](elapse__session_server(connection), name, &result);'
+
 # ---- order and fairness ----
 
 mutant waiter_is_served_out_of_order src/server/core/tubes.c \
