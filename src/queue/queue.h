@@ -689,6 +689,10 @@ struct elapse__queue_watch {
 enum elapse__queue_result elapse__queue_watch_begin(struct elapse__queue *queue,
                                                     struct elapse__queue_text name,
                                                     struct elapse__queue_watch *watch);
+/* Does the same, also if there are as many tubes as tubes_max. */
+enum elapse__queue_result elapse__queue_watch_begin_always(struct elapse__queue *queue,
+                                                           struct elapse__queue_text name,
+                                                           struct elapse__queue_watch *watch);
 void elapse__queue_watch_end(struct elapse__queue *queue, struct elapse__queue_watch *watch);
 
 /* Returns the watch of a tube; NULL if there is none. */

@@ -64,14 +64,17 @@ struct elapse__queue_tube *elapse__queue_tube_find(const struct elapse__queue *q
     return NULL;
 }
 
+/* Returns whether there are as many tubes as there may be. A replay may have more tubes than there
+ * ever were at a time: a tube whose pause has ended by itself stays until the replay is done. */
+static bool is_full(const struct elapse__queue *queue)
+{
+    return queue->open && queue->tube_index.count >= queue->options.tubes_max;
+}
+
 static enum elapse__queue_result make_tube(struct elapse__queue *queue,
                                            struct elapse__queue_text name,
                                            struct elapse__queue_tube **made)
 {
-    /* A replay may have more tubes than there ever were at a time: a tube whose pause has ended by
-     * itself stays until the replay is done. */
-    if (queue->open && queue->tube_index.count >= queue->options.tubes_max)
-        return ELAPSE__QUEUE_LIMIT;
     if (!elapse__queue_index_prepare(&queue->tube_index, &queue->memory))
         return ELAPSE__QUEUE_NO_MEMORY;
     size_t bytes = tube_bytes(name.size);
@@ -118,9 +121,10 @@ const char *elapse__queue_split_fault(const struct elapse__queue *queue,
                  "such as mails{eu}";
 }
 
-enum elapse__queue_result elapse__queue_tube_get(struct elapse__queue *queue,
-                                                 struct elapse__queue_text name,
-                                                 struct elapse__queue_tube **tube)
+/* Finds or makes a tube; if `always`, also if there are as many tubes as there may be. */
+static enum elapse__queue_result get_tube(struct elapse__queue *queue,
+                                          struct elapse__queue_text name, bool always,
+                                          struct elapse__queue_tube **tube)
 {
     ELAPSE__ASSERT_THAT(name.size, >, 0);
     ELAPSE__ASSERT_THAT(name.size, <=, ELAPSE__QUEUE_TUBE_BYTES_MAX);
@@ -128,11 +132,21 @@ enum elapse__queue_result elapse__queue_tube_get(struct elapse__queue *queue,
     if (*tube != NULL && has_name(*tube, name))
         return ELAPSE__QUEUE_OK;
     *tube = elapse__queue_tube_find(queue, name);
-    enum elapse__queue_result result =
-        *tube != NULL ? ELAPSE__QUEUE_OK : make_tube(queue, name, tube);
+    enum elapse__queue_result result = ELAPSE__QUEUE_OK;
+    if (*tube == NULL && !always && is_full(queue))
+        result = ELAPSE__QUEUE_LIMIT;
+    else if (*tube == NULL)
+        result = make_tube(queue, name, tube);
     if (result == ELAPSE__QUEUE_OK)
         queue->last_tube = *tube;
     return result;
+}
+
+enum elapse__queue_result elapse__queue_tube_get(struct elapse__queue *queue,
+                                                 struct elapse__queue_text name,
+                                                 struct elapse__queue_tube **tube)
+{
+    return get_tube(queue, name, false, tube);
 }
 
 static bool has_jobs(const struct elapse__queue_tube *tube)
@@ -202,16 +216,28 @@ void elapse__queue_tubes_free(struct elapse__queue *queue)
 
 /* ---- verbs ---- */
 
-enum elapse__queue_result elapse__queue_tube_hold(struct elapse__queue *queue,
-                                                  struct elapse__queue_text name)
+static enum elapse__queue_result hold_tube(struct elapse__queue *queue,
+                                           struct elapse__queue_text name, bool always)
 {
     if (!elapse__queue_text_fits(name, 1, ELAPSE__QUEUE_TUBE_BYTES_MAX))
         return ELAPSE__QUEUE_ARGUMENT;
     struct elapse__queue_tube *tube = NULL;
-    enum elapse__queue_result result = elapse__queue_tube_get(queue, name, &tube);
+    enum elapse__queue_result result = get_tube(queue, name, always, &tube);
     if (result == ELAPSE__QUEUE_OK)
         tube->holds++;
     return result;
+}
+
+enum elapse__queue_result elapse__queue_tube_hold(struct elapse__queue *queue,
+                                                  struct elapse__queue_text name)
+{
+    return hold_tube(queue, name, false);
+}
+
+enum elapse__queue_result elapse__queue_tube_hold_always(struct elapse__queue *queue,
+                                                         struct elapse__queue_text name)
+{
+    return hold_tube(queue, name, true);
 }
 
 void elapse__queue_tube_drop(struct elapse__queue *queue, struct elapse__queue_text name)

@@ -301,6 +301,27 @@ BEANSTALKD_TEST(test_default_is_the_first_tube_wherever_its_place_is)
     elapse__queue_tube_drop(f.engine.jobs, (struct elapse__queue_text){"a", 1});
 }
 
+/* A client begins with the tube "default", and can take the jobs of the tubes that there are. */
+BEANSTALKD_TEST(test_clients_come_although_there_are_as_many_tubes_as_may_be)
+{
+    struct client a, worker;
+    assert_int_equal(tear_down(NULL), 0);
+    tubes_max = 3;
+    assert_int_equal(set_up_beanstalkd(NULL), 0);
+    tubes_max = 0;
+    connect(&a);
+    talk(&a, "use t1\r\nput 0 0 60 1\r\nx\r\nuse t2\r\nput 0 0 60 1\r\nx\r\nuse t3\r\n",
+         "USING t1\r\nINSERTED 1\r\nUSING t2\r\nINSERTED 2\r\nOUT_OF_MEMORY\r\n");
+    hang_up(&a);
+    assert_int_equal(elapse__queue_tube_hold(f.engine.jobs, (struct elapse__queue_text){"t3", 2}),
+                     ELAPSE__QUEUE_OK);
+    connect(&worker);
+    talk(&worker, "watch t1\r\nwatch t4\r\n", "WATCHING 2\r\nOUT_OF_MEMORY\r\n");
+    talk(&worker, "reserve\r\n", "RESERVED 1 1\r\nx\r\n");
+    talk(&worker, "delete 1\r\nput 0 0 60 1\r\nx\r\n", "DELETED\r\nINSERTED 3\r\n");
+    elapse__queue_tube_drop(f.engine.jobs, (struct elapse__queue_text){"t3", 2});
+}
+
 BEANSTALKD_TEST(test_as_many_tubes_as_may_be_watched)
 {
     struct client a;

@@ -6,6 +6,7 @@ enum { SEGMENT_BITS = 20, HEARD_MAX = 4 << 20 };
 
 struct fixture f;
 struct elapse__server_options options;
+uint32_t tubes_max;
 
 static struct elapse__queue_now clock_now;
 static char heard[HEARD_MAX];
@@ -47,7 +48,7 @@ static bool find_no_zone(void *context, const char *name, const struct elapse_ti
 int set_up(void **state)
 {
     const struct elapse__queue_options jobs = {
-        .secret = {1, 2}, .seed = 3, .find_zone = find_no_zone};
+        .secret = {1, 2}, .seed = 3, .tubes_max = tubes_max, .find_zone = find_no_zone};
     const struct elapse__journal_options journal = {
         .files = &sim_disk_files, .path = "data", .segment_bits = SEGMENT_BITS};
     struct elapse__journal_refusal refusal;

@@ -26,6 +26,9 @@ extern struct fixture f;
 /* Set by a test before it calls `serve`. */
 extern struct elapse__server_options options;
 
+/* The most tubes that the next `set_up` allows; 0: as many as may be. */
+extern uint32_t tubes_max;
+
 int set_up(void **state);
 int tear_down(void **state);
 

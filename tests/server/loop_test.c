@@ -48,12 +48,14 @@ static uint64_t count_readings(enum elapse__os_clock clock)
            (clock == ELAPSE__OS_BOOTTIME ? atomic_load(&clock_ahead_ns) : 0);
 }
 
+/* `argument` is the time after which idle connections end, in milliseconds; NULL: they do not. */
 static void make_server(struct elapse__loop *of, void *argument)
 {
+    const uint32_t *idle_ms = argument;
     const struct elapse__server_options options = {.engine = &of->store->engine,
-                                                   .resp = &elapse__resp};
+                                                   .resp = &elapse__resp,
+                                                   .idle_ms = idle_ms == NULL ? 0 : *idle_ms};
 
-    (void)argument;
     of->server = elapse__server_new(&options, elapse__store_now());
 }
 
@@ -278,6 +280,33 @@ LOOP_TEST(a_client_that_quits_is_closed_behind_its_last_reply)
     while (recv(clients[0].socket, &byte, 1, 0) > 0)
         ;
     assert_int_equal(recv(clients[0].socket, &byte, 1, 0), 0); /* the end, and not EAGAIN */
+}
+
+/* The socket of the client is full, and more bytes wait for it. */
+LOOP_TEST(an_idle_client_that_does_not_read_is_closed)
+{
+    enum { LOOKS = 200 };
+    uint32_t idle_ms = 3600000;
+    char byte;
+
+    elapse__loop_with_core(&loop, free_server, NULL);
+    elapse__loop_with_core(&loop, make_server, &idle_ms);
+    connect_all(2);
+    put_large(&clients[0]);
+    say_often(&clients[1], look, LOOKS);
+    do
+        see();
+    while (elapse__loop_turn(&loop));
+    for (int i = 0; i < 2; i++) {
+        atomic_fetch_add(&clock_ahead_ns, idle_ms * UINT64_C(1000000));
+        while (elapse__loop_turn(&loop))
+            ;
+    }
+    assert_true(elapse__ring_empty(&loop.peers.rings[ELAPSE__PEER_ALL]));
+    while (recv(clients[1].socket, &byte, 1, 0) > 0)
+        clients[1].heard++;
+    assert_int_equal(recv(clients[1].socket, &byte, 1, 0), 0); /* the end, and not EAGAIN */
+    assert_in_range(clients[1].heard, BODY, (LOOKS - 1) * BODY);
 }
 
 /* Logs the event `count` times. Returns what the logger wrote to standard error, until the next

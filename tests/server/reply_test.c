@@ -51,6 +51,29 @@ SERVER_TEST(a_later_reply_waits_for_its_own_gate)
     expect(&a, "+2\n");
 }
 
+/* The first client sends a put whenever the journal has made its last one durable, so it always has
+ * a reply that waits. */
+SERVER_TEST(a_client_that_goes_on_putting_keeps_no_reply_of_others_back)
+{
+    struct client putter, other, worker;
+    connect(&putter);
+    connect(&other);
+    connect(&worker);
+    say(&putter, "p t one\n");
+    say(&other, "p u two\n");
+    say(&worker, "r 0 1 u\n");
+    while (elapse__journal_work(f.engine.journal))
+        ;
+    say(&putter, "p t three\n");
+    expect(&putter, "+1\n");
+    rest();
+    expect(&putter, "");
+    expect(&other, "+2\n");
+    expect(&worker, "=2 two\n");
+    commit();
+    expect(&putter, "+3\n");
+}
+
 SERVER_TEST(bytes_may_come_one_by_one)
 {
     struct client a;
@@ -351,6 +374,54 @@ SERVER_TEST(idle_connections_end)
     /* The client b has a lease; the client c waits. */
     assert_false(elapse__connection_wants_end(b.connection));
     assert_false(elapse__connection_wants_end(c.connection));
+}
+
+SERVER_TEST(a_client_whose_put_waits_for_the_disk_is_not_idle)
+{
+    struct client a, worker;
+    options.idle_ms = 1000;
+    serve();
+    connect(&a);
+    connect_free(&worker);
+    say(&a, "p t one\n");
+    say(&worker, "r 0 1 t\n");
+    pass(1000);
+    assert_false(elapse__connection_wants_end(a.connection));
+    assert_false(elapse__connection_wants_end(worker.connection));
+    /* The same turn finds the records on the disk, and that the time is over. */
+    while (elapse__journal_work(f.engine.journal))
+        ;
+    pass(1000);
+    assert_false(elapse__connection_wants_end(a.connection));
+    assert_false(elapse__connection_wants_end(worker.connection));
+    expect(&worker, "=1 one\n");
+    /* The client a does not read its reply, and a reply that waits behind it helps nothing. */
+    pass(999);
+    assert_false(elapse__connection_wants_end(a.connection));
+    say(&a, "p t two\n");
+    pass(1000);
+    assert_true(elapse__connection_wants_end(a.connection));
+    /* The worker has a job, but RESP does not bind a lease to the connection. */
+    assert_true(elapse__connection_wants_end(worker.connection));
+    assert_int_equal(state_of(1), ELAPSE__QUEUE_RESERVED);
+}
+
+/* The first reply of a request of HTTP stays where it is until the last one can be read. */
+SERVER_TEST(a_request_of_http_is_never_idle)
+{
+    struct elapse__connection_facts facts = {.is_pipe = true};
+    struct client a = {.attended = false};
+    options.idle_ms = 1000;
+    serve();
+    facts.shell = &a;
+    a.connection = elapse__connection_new(f.server, present(), &facts);
+    assert_non_null(a.connection);
+    say(&a, "z\np t one\n");
+    pass(1000);
+    pass(1000);
+    assert_false(elapse__connection_wants_end(a.connection));
+    commit();
+    expect(&a, "-error\n+1\n");
 }
 
 SERVER_TEST(a_client_that_is_told_late_to_have_been_sent_bytes_was_idle_meanwhile)

@@ -415,8 +415,8 @@ enum exit_status serve_command(int argc, char **argv)
                      "given"),
         option_duration(
             "idle", &serve->idle_ns, SECOND_NS, IDLE_SECONDS_MAX * SECOND_NS,
-            "close a connection that has sent nothing for so long, has no job and does not "
-            "wait for one"),
+            "close a connection over which nothing came or left for so long, unless it waits for "
+            "an answer or, in beanstalkd's protocol, has a job"),
         option_flag("test-clock", &serve->test_clock,
                     "for tests of programs: let clients move the clock forward by CLOCK ADVANCE; "
                     "needs --durability memory"),

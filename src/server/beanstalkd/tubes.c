@@ -169,7 +169,12 @@ bool elapse__beanstalkd_tubes_begin(struct elapse__connection *connection)
 
     struct beanstalkd_session *session = elapse__beanstalkd_session(connection);
 
-    session->home = get_tube(connection, name);
+    enum elapse__queue_result result;
+
+    /* Every client has this tube before its first command. Without it no client could take jobs
+     * from other tubes, and so make room for tubes. */
+    session->home =
+        elapse__server_tube_get_always(elapse__session_server(connection), name, &result);
     return session->home != NULL && use_tube(connection, name) && watch_tube(connection, name);
 }
 

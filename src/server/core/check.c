@@ -8,7 +8,8 @@
  *  3. A connection waits if and only if one of its replies waits. A waiting reply is in the ring of
  *     each of its tubes.
  *  4. A connection whose first mark waits for the journal is in `gated` or in `work`. No other
- *     connection stays in `gated`.
+ *     connection stays in `gated`. In `gated` those come first whose marks were looked at longest
+ *     ago.
  *  5. A connection that could run a command is in `work` or `stalled`.
  *  6. The shell gets no byte that is not durable: `out` and `held` have as many
  *     bytes as were counted.
@@ -73,6 +74,22 @@ static bool is_forgotten(const struct elapse__connection *connection)
            !elapse__ring_has_node(&connection->work);
 }
 
+/* Returns whether the connections in `gated` are in their order. */
+static bool is_gated_in_order(const struct elapse__server *server)
+{
+    uint64_t examined = 0;
+
+    for (const struct elapse__ring_node *link = server->gated.next; link != &server->gated;
+         link = link->next) {
+        const struct elapse__connection *connection =
+            ELAPSE__CONTAINER_OF(link, const struct elapse__connection, gated);
+        if (connection->examined < examined || connection->examined > server->durable)
+            return false;
+        examined = connection->examined;
+    }
+    return true;
+}
+
 static unsigned check_open(const struct elapse__connection *connection, struct sums *sums)
 {
     uint32_t waiting = 0;
@@ -112,6 +129,8 @@ unsigned elapse__server_check(const struct elapse__server *server)
     }
     if (sums.connections != figures->connections)
         return BROKEN_OPEN;
+    if (!is_gated_in_order(server))
+        return BROKEN_GATED;
     for (const struct elapse__ring_node *link = server->closing.next; link != &server->closing;
          link = link->next) {
         const struct elapse__connection *connection = (const void *)link;

@@ -29,7 +29,7 @@ static size_t session_bytes(const struct elapse__server *server)
 static void arm_idle(struct elapse__connection *connection)
 {
     struct elapse__server *server = connection->server;
-    if (server->options.idle_ms > 0)
+    if (server->options.idle_ms > 0 && !connection->facts.is_pipe)
         elapse_wheel_start(&server->wheel, &connection->idle.timer,
                            connection->heard_ms + server->options.idle_ms);
 }
@@ -167,11 +167,10 @@ static void release_bytes(struct elapse__connection *connection, uint64_t end)
 }
 
 /* Moves the replies that may leave from `held` to `out`. */
-static void release_marks(struct elapse__connection *connection)
+static void move_replies(struct elapse__connection *connection)
 {
     const struct elapse__server *server = connection->server;
 
-    connection->examined = server->durable;
     while (connection->marks.count > 0 && !connection->dead && !connection->is_guessing) {
         const struct elapse__reply_mark *mark = elapse__reply_marks_at(connection, 0);
         if (mark->reply != NULL) {
@@ -193,6 +192,19 @@ static void release_marks(struct elapse__connection *connection)
             return;
         release_bytes(connection, end);
     }
+}
+
+static void release_marks(struct elapse__connection *connection)
+{
+    const struct elapse__server *server = connection->server;
+    bool was_empty = elapse__buffer_size(&connection->out) == 0;
+
+    connection->examined = server->durable;
+    move_replies(connection);
+    ELAPSE__ASSERT_THAT(connection->heard_ms, <=, server->now.boot_ms);
+    /* The client could read nothing until now, so its time to read begins. */
+    if (was_empty && elapse__buffer_size(&connection->out) > 0)
+        connection->heard_ms = server->now.boot_ms;
 }
 
 /* ---- work ---- */
@@ -224,10 +236,12 @@ static void arrange(struct elapse__connection *connection)
         !elapse__connection_is_choked(connection) && !elapse__connection_is_behind(connection) &&
         !connection->is_guessing && !server->stopped)
         connection->ending = true;
+    /* The marks have just been looked at, so the connection belongs behind all others in `gated`,
+     * also if it was there before. */
+    ELAPSE__ASSERT_THAT(connection->examined, ==, server->durable);
+    elapse__ring_leave(&connection->gated);
     if (elapse__reply_marks_wait_for_journal(connection))
-        elapse__ring_join_once(&server->gated, &connection->gated);
-    else
-        elapse__ring_leave(&connection->gated);
+        elapse__ring_append(&server->gated, &connection->gated);
     has_room = elapse__connection_room(connection) > 0;
     if (elapse__buffer_size(&connection->out) > 0 || elapse__connection_wants_end(connection) ||
         has_room != connection->had_room)

@@ -123,8 +123,10 @@ struct elapse__server_options {
     uint32_t output_bytes_max;
     uint64_t kept_bytes_max; /* bytes of the commands of transactions that are not ended, of all
                                 connections together */
-    uint32_t idle_ms; /* a connection ends that for this time had no bytes, no lease and no waiting
-                         reserve */
+    /* A connection ends for which nothing came or was sent for this time, and that neither owns a
+     * lease nor waits: for a job, for an answer, or for its turn. A client that does not read does
+     * not wait. */
+    uint32_t idle_ms;
     /* A put whose token is known is run in spite of these limits, because it stores nothing. */
     uint64_t tube_jobs_max;    /* PUT is refused into a tube that has this many jobs, not counting
                                   shadows */
@@ -211,6 +213,8 @@ struct elapse__connection_facts {
     bool speaks_resp3;       /* the client is a node, which has greeted the shell */
     bool takes_whole; /* the shell takes the bytes of an answer when it has all of them, so no
                          answer waits until bytes before it were sent */
+    bool is_pipe;     /* a part of this process reads the replies, and ends the connection, so
+                         `idle_ms` does not hold for it */
     /* NULL: the connection gets bytes. The source must outlive the connection. */
     struct elapse__command_source *source;
     uint64_t place; /* the place of the client's address, for wrong passwords: guesses.h */
@@ -265,7 +269,9 @@ void elapse__connection_sent(struct elapse__connection *connection, struct elaps
 bool elapse__connection_awaits_sent(const struct elapse__connection *connection);
 
 /* Returns whether the shell should close the socket, because everything was sent, and nothing more
- * will come. The shell then calls elapse__connection_closed. */
+ * will come; or because the connection has failed. A connection that has failed may have output:
+ * the shell may send it, but must not wait until the socket takes it. When it has closed the
+ * socket, the shell calls elapse__connection_closed. */
 bool elapse__connection_wants_end(const struct elapse__connection *connection);
 
 /* Notes that the socket is closed. The shell must not use the connection any more. Later turns undo

@@ -34,7 +34,8 @@
  *      open, closing   each connection is in exactly one of these two
  *      work            the connection has something to do in the next turn
  *      stalled         the next command of the connection waits for the journal
- *      gated           the first mark of the connection waits to become durable
+ *      gated           the first mark of the connection waits to become durable; the connection
+ *                      whose marks were looked at last is the last one
  *      attention       the shell should look at the connection
  *
  * The budget. Work is counted in units. A command costs one unit, and one more for each KiB. A
@@ -203,7 +204,7 @@ struct elapse__connection {
     uint64_t out_end;               /* bytes that `out` has had */
     uint64_t sent;                  /* bytes of `out` that were sent */
     uint64_t examined;              /* the durable position when the marks were looked at last */
-    uint64_t heard_ms;              /* when bytes came or were sent last */
+    uint64_t heard_ms; /* when bytes came, were sent, or began to wait for the socket */
     uint64_t number;
     size_t reply_begin; /* where the reply of the running command begins in `held` */
     size_t need;        /* bytes that the next command needs at least */

@@ -144,14 +144,22 @@ void elapse__server_set_usage(struct elapse__server *server, uint64_t user_us, u
 
 /* ---- turns ---- */
 
+/* Returns whether the connection waits for the server, and not for its client. A connection in the
+ * ring `work` or `stalled` has a command under way. Answers that come later do not count while the
+ * client does not read those that it could have. */
+static bool is_served(const struct elapse__connection *connection)
+{
+    return connection->waiting > 0 || elapse__ring_has_node(&connection->work) ||
+           (connection->marks.count > 0 && elapse__buffer_size(&connection->out) == 0);
+}
+
 static void come_idle(struct elapse__connection *connection)
 {
     struct elapse__server *server = connection->server;
     uint64_t end_ms = connection->heard_ms + server->options.idle_ms;
 
-    /* A connection in the ring `work` or `stalled` has a command under way. */
-    if (end_ms > server->now.boot_ms || connection->waiting > 0 ||
-        elapse__ring_has_node(&connection->work) ||
+    ELAPSE__ASSERT(!connection->facts.is_pipe);
+    if (end_ms > server->now.boot_ms || is_served(connection) ||
         !elapse__ring_empty(&connection->leases.leases)) {
         uint64_t again_ms = server->now.boot_ms + server->options.idle_ms;
         elapse_wheel_start(&server->wheel, &connection->idle.timer,

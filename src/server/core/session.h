@@ -242,6 +242,10 @@ struct elapse__server_tube_figures {
 struct elapse__server_tube *elapse__server_tube_get(struct elapse__server *server,
                                                     struct elapse__queue_text name,
                                                     enum elapse__queue_result *result);
+/* Does the same, also if there are as many tubes as there may be. */
+struct elapse__server_tube *elapse__server_tube_get_always(struct elapse__server *server,
+                                                           struct elapse__queue_text name,
+                                                           enum elapse__queue_result *result);
 /* Gives a reference back. */
 void elapse__server_tube_give(struct elapse__server *server, struct elapse__server_tube *tube);
 /* Returns the name of a tube, which is valid as long as the tube. */

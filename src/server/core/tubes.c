@@ -5,9 +5,14 @@
 
 #include "tubes.h"
 
-struct elapse__server_tube *elapse__server_tube_get(struct elapse__server *server,
-                                                    struct elapse__queue_text name,
-                                                    enum elapse__queue_result *result)
+typedef enum elapse__queue_result watch_begin_function(struct elapse__queue *queue,
+                                                       struct elapse__queue_text name,
+                                                       struct elapse__queue_watch *watch);
+
+static struct elapse__server_tube *get_tube(struct elapse__server *server,
+                                            struct elapse__queue_text name,
+                                            watch_begin_function *begin,
+                                            enum elapse__queue_result *result)
 {
     struct elapse__queue *jobs = server->engine->jobs;
     struct elapse__server_tube *tube = elapse__server_tube_of(elapse__queue_watch_find(jobs, name));
@@ -15,8 +20,7 @@ struct elapse__server_tube *elapse__server_tube_get(struct elapse__server *serve
     *result = ELAPSE__QUEUE_OK;
     if (tube == NULL) {
         tube = calloc(1, sizeof *tube);
-        *result = tube == NULL ? ELAPSE__QUEUE_NO_MEMORY
-                               : elapse__queue_watch_begin(jobs, name, &tube->watch);
+        *result = tube == NULL ? ELAPSE__QUEUE_NO_MEMORY : begin(jobs, name, &tube->watch);
         if (*result != ELAPSE__QUEUE_OK) {
             free(tube);
             return NULL;
@@ -25,6 +29,20 @@ struct elapse__server_tube *elapse__server_tube_get(struct elapse__server *serve
     }
     tube->references++;
     return tube;
+}
+
+struct elapse__server_tube *elapse__server_tube_get(struct elapse__server *server,
+                                                    struct elapse__queue_text name,
+                                                    enum elapse__queue_result *result)
+{
+    return get_tube(server, name, elapse__queue_watch_begin, result);
+}
+
+struct elapse__server_tube *elapse__server_tube_get_always(struct elapse__server *server,
+                                                           struct elapse__queue_text name,
+                                                           enum elapse__queue_result *result)
+{
+    return get_tube(server, name, elapse__queue_watch_begin_always, result);
 }
 
 void elapse__server_tube_give(struct elapse__server *server, struct elapse__server_tube *tube)

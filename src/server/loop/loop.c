@@ -302,9 +302,11 @@ static bool send_one(struct elapse__peer *peer, size_t *budget)
             return true;
         elapse__peer_send(peer);
         *budget -= peer->sent_bytes < *budget ? peer->sent_bytes : *budget;
-    } else if (peer->wants_end && peer->output_bytes == 0) {
-        elapse__peer_enter(peer, ELAPSE__PEER_ENDING);
     }
+    /* A connection that has failed wants to end although it has output. What the socket does not
+     * take now is given up, because the client may never read it. */
+    if (peer->wants_end && peer->sent_bytes == 0 && (peer->output_bytes == 0 || peer->is_blocked))
+        elapse__peer_enter(peer, ELAPSE__PEER_ENDING);
     peer->output = NULL;
     elapse__peer_watch(peer);
     if (peer->sent_bytes > 0)
@@ -389,6 +391,7 @@ void elapse__loop_welcome(struct elapse__loop *loop, struct elapse__peer *peer)
     struct elapse__connection_facts facts = {.may_use_beanstalkd = peer->is_local,
                                              .takes_whole =
                                                  peer->pipe != NULL && peer->pipe->takes_whole,
+                                             .is_pipe = peer->pipe != NULL,
                                              .place = peer->place,
                                              .shell = peer};
 

@@ -116,7 +116,7 @@ struct elapse__peer {
     bool is_blocked;    /* the socket takes no bytes until libevent says that it can be written */
     bool has_ended;     /* the other side sends no more, or the socket has failed */
     bool is_end_known;  /* the core knows that the peer has ended */
-    bool wants_end;     /* the core has nothing more to send */
+    bool wants_end;     /* the core has nothing more to send, or the connection has failed */
     bool awaits_sent;   /* the core must know at once what was sent */
     bool is_link;       /* the other side is a node, which understands push messages */
     bool is_for_client; /* a router passes the bytes of one client on unchanged, because they are

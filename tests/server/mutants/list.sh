@@ -24,6 +24,19 @@ mutant late_news_prolong_the_idle_time src/server/core/connection.c \
     '[-if (connection->heard_ms < server->turned_ms)
         -]connection->heard_ms = server->[-turned_ms-]{+now.boot_ms+};'
 
+mutant a_client_that_was_looked_at_keeps_its_place src/server/core/connection.c \
+    '[-elapse__ring_leave(&connection->gated);
+    -]if (elapse__reply_marks_wait_for_journal(connection))
+        elapse__ring_[-append-]{+join_once+}(&server->gated, &connection->gated);'
+
+mutant who_waits_for_an_answer_is_idle src/server/core/server.c \
+    'elapse__ring_has_node(&connection->work)[- ||
+           (connection->marks.count > 0 && elapse__buffer_size(&connection->out) == 0)-];'
+mutant who_does_not_read_is_never_idle src/server/core/server.c \
+    '(connection->marks.count > 0[- && elapse__buffer_size(&connection->out) == 0-])'
+mutant an_answer_that_comes_late_leaves_no_time_to_read_it src/server/core/connection.c \
+    'if (was_empty && elapse__buffer_size(&connection->out) > 0{+ && false+})'
+
 # ---- leases ----
 
 mutant lease_begins_when_the_job_is_taken src/server/core/reserve.c \
@@ -38,6 +51,9 @@ mutant leases_outlive_their_connection src/server/core/connection.c \
     ' ||{+ (false &&+} !end_leases(connection)){+)+}'
 mutant wholly_sent_means_partly_sent src/server/core/connection.c \
     'elapse__leavings_first(connection)->end <= connection->sent{+ + 1+}'
+
+mutant the_first_tube_has_to_be_within_the_limit src/server/beanstalkd/tubes.c \
+    'elapse__server_tube_get[-_always-](elapse__session_server(connection), name, &result);'
 
 # ---- order and fairness ----
 
