@@ -184,14 +184,14 @@ static enum elapse__queue_result kick_items(struct elapse__queue *queue,
     for (uint32_t i = 0; i < ELAPSE__QUEUE_KICK_MAX && kick->kept > 0; i++) {
         uint64_t id = kept_at(kick, kick->kept - 1)->id;
         struct elapse__queue_entry *entry = elapse__queue_entry_find(&queue->jobs, id);
+        if (entry != NULL && elapse__queue_state_of(entry) == ELAPSE__QUEUE_DELAYED) {
+            struct elapse__queue_answer answer = kick_job(queue, entry);
+            if (answer.result != ELAPSE__QUEUE_OK)
+                return answer.result; /* the next call begins with this job again */
+            kick->kicked++;
+            kick->position = answer.position;
+        }
         kick->kept--;
-        if (entry == NULL || elapse__queue_state_of(entry) != ELAPSE__QUEUE_DELAYED)
-            continue;
-        struct elapse__queue_answer answer = kick_job(queue, entry);
-        if (answer.result != ELAPSE__QUEUE_OK)
-            return answer.result;
-        kick->kicked++;
-        kick->position = answer.position;
     }
     if (kick->kept > 0)
         return ELAPSE__QUEUE_KEPT;

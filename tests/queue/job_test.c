@@ -3,6 +3,8 @@
  */
 #include "fixture.h"
 
+#include <errno.h>
+
 #include "fields.h"
 
 /* ---- limits ---- */
@@ -557,6 +559,23 @@ QUEUE_TEST(kick_of_more_jobs_than_a_pass_chooses_takes_more_passes)
     /* Three passes of five slices. Two of the passes need one more slice to kick what they chose.
      */
     assert_int_equal(kick_soonest(f, JOBS, 3800, 1500), 3 * 5 + 2);
+}
+
+/* A journal that takes nothing now is asked again, about the same job. */
+QUEUE_TEST(kick_passes_over_no_job_when_the_journal_is_busy)
+{
+    enum { JOBS = 10 };
+    put_mixed(f, JOBS);
+    struct elapse__queue_kick kick = {.tube = text("t"), .wanted = 1000};
+    f->log.refusals = 2;
+    f->log.refusal = EAGAIN;
+    assert_int_equal(elapse__queue_kick(f->queue, f->now, &kick), ELAPSE__QUEUE_REFUSED);
+    assert_int_equal(elapse__queue_kick(f->queue, f->now, &kick), ELAPSE__QUEUE_REFUSED);
+    assert_ok(elapse__queue_kick(f->queue, f->now, &kick));
+    elapse__queue_kick_end(f->queue, &kick);
+    assert_int_equal(kick.kicked, JOBS);
+    for (uint64_t id = 1; id <= JOBS; id++)
+        assert_int_equal(state_of(f, id), ELAPSE__QUEUE_READY);
 }
 
 QUEUE_TEST(list_shows_each_job_exactly_once_and_cancel_all_goes_by_tag)

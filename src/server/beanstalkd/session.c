@@ -228,7 +228,9 @@ static enum elapse__session_step run_command(struct elapse__connection *connecti
     const struct elapse__user *user = user_of(connection);
     struct elapse__refusal refusal;
     ELAPSE__ASSERT(verb->run != NULL);
-    if (user != NULL && !is_allowed(connection, user, verb, command, &refusal))
+    /* A command is refused only when it begins, because its reply may be half written later. A job
+     * is hidden at each step. */
+    if (user != NULL && !is_allowed(connection, user, verb, command, &refusal) && !session->goes_on)
         return refuse(connection, user, &refusal);
     /* Counts a command once, even if its function is called again. Counts it before it runs, so
      * that statistics include the command that asks for them. */

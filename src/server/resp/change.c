@@ -73,6 +73,30 @@ do_cancel_all(struct elapse__queue *queue, struct elapse__queue_now now, const v
                                     &sweep->session->counts[1]);
 }
 
+/* Replies with the error that has ended a CANCELALL. If jobs were cancelled before, the error says
+ * how many, and not that nothing has changed. */
+static void refuse_sweep(const struct elapse__resp_call *call,
+                         const struct elapse__queue_answer *answer)
+{
+    const struct elapse__resp_session *session = call->session;
+    struct elapse__resp_line line = {.size = 0};
+
+    ELAPSE__ASSERT(answer->result != ELAPSE__QUEUE_OK);
+    if (session->counts[0] == 0 && session->counts[1] == 0) {
+        elapse__resp_reply_result(call, answer);
+        return;
+    }
+    ELAPSE__ASSERT(answer->result == ELAPSE__QUEUE_REFUSED ||
+                   answer->result == ELAPSE__QUEUE_NO_MEMORY);
+    elapse__resp_add(&line, answer->result == ELAPSE__QUEUE_REFUSED
+                                ? "DISKFULL the disk is full; before that, removed "
+                                : "OOM there is no memory; before that, removed ");
+    elapse__resp_add_number(&line, session->counts[0]);
+    elapse__resp_add(&line, " and running ");
+    elapse__resp_add_number(&line, session->counts[1]);
+    (void)elapse__resp_reply_error(call->connection, line.text, NULL);
+}
+
 enum elapse__session_step elapse__resp_cancel_all(const struct elapse__resp_call *call)
 {
     static const struct elapse__wire_resp_option options[] = {{"STATE", 1}, {"TAG", 1}};
@@ -87,7 +111,7 @@ enum elapse__session_step elapse__resp_cancel_all(const struct elapse__resp_call
     if (!elapse__session_run(call->connection, do_cancel_all, &sweep, &answer))
         return ELAPSE__STEP_LATER;
     if (answer.result != ELAPSE__QUEUE_OK) {
-        elapse__resp_reply_result(call, &answer);
+        refuse_sweep(call, &answer);
         return ELAPSE__STEP_RAN;
     }
     if (call->session->cursor != 0)
@@ -233,7 +257,8 @@ enum elapse__session_step elapse__resp_kick(const struct elapse__resp_call *call
     if (answer.result == ELAPSE__QUEUE_KEPT)
         return ELAPSE__STEP_MORE;
     elapse__session_count(call->connection, ELAPSE__VERB_KICK);
-    if (answer.result == ELAPSE__QUEUE_OK)
+    /* An error would say that nothing has changed. */
+    if (answer.result == ELAPSE__QUEUE_OK || kicking.kick->kicked > 0)
         elapse__resp_reply_integer(call, kicking.kick->kicked);
     else
         elapse__resp_reply_result(call, &answer);

@@ -17,6 +17,8 @@ enum elapse__session_step elapse__resp_ping(const struct elapse__resp_call *call
     if (call->count > 2)
         return elapse__resp_reply_error(call->connection,
                                         "ERR wrong number of arguments for 'ping' command", NULL);
+    if (elapse__resp_is_only_checked(call))
+        return ELAPSE__STEP_LATER;
     if (call->count == 1)
         elapse__resp_reply_word(call, "PONG");
     else
@@ -26,6 +28,8 @@ enum elapse__session_step elapse__resp_ping(const struct elapse__resp_call *call
 
 enum elapse__session_step elapse__resp_echo(const struct elapse__resp_call *call)
 {
+    if (elapse__resp_is_only_checked(call))
+        return ELAPSE__STEP_LATER;
     elapse__resp_reply_bytes(call, call->arguments[1].bytes, call->arguments[1].size);
     return ELAPSE__STEP_RAN;
 }
@@ -38,6 +42,8 @@ enum elapse__session_step elapse__resp_select(const struct elapse__resp_call *ca
         return ELAPSE__STEP_RAN;
     if (number != 0)
         return elapse__resp_reply_error(call->connection, "ERR DB index is out of range", NULL);
+    if (elapse__resp_is_only_checked(call))
+        return ELAPSE__STEP_LATER;
     elapse__resp_reply_word(call, "OK");
     return ELAPSE__STEP_RAN;
 }
@@ -100,24 +106,27 @@ enum elapse__session_step elapse__resp_auth(const struct elapse__resp_call *call
     return ELAPSE__STEP_RAN;
 }
 
-/* Stores the name of the client. If the name is wrong, replies with the error and returns false. */
-static bool set_name(const struct elapse__resp_call *call, struct elapse__wire_resp_argument name)
+/* If the name of a client is wrong, replies with the error and returns false. */
+static bool check_name(const struct elapse__resp_call *call, struct elapse__wire_resp_argument name)
 {
     bool fits = name.size <= ELAPSE__RESP_CLIENT_NAME_MAX;
 
     for (uint32_t i = 0; fits && i < name.size; i++)
         fits = name.bytes[i] > ' ' && name.bytes[i] <= '~';
-    if (!fits) {
+    if (!fits)
         (void)elapse__resp_reply_error(
             call->connection,
             "ERR the name of a client has up to 64 bytes, without blanks and newlines", NULL);
-        return false;
-    }
+    return fits;
+}
+
+/* Stores the name of the client, which was checked. */
+static void set_name(const struct elapse__resp_call *call, struct elapse__wire_resp_argument name)
+{
     ELAPSE__ASSERT_THAT(name.size, <=, sizeof call->session->name);
     memcpy(call->session->name, name.bytes, name.size);
     call->session->name_size = (uint8_t)name.size;
     elapse__session_set_name(call->connection, elapse__resp_text(name));
-    return true;
 }
 
 static void reply_hello(const struct elapse__resp_call *call)
@@ -172,8 +181,11 @@ static bool greet(const struct elapse__resp_call *call)
             NULL);
         return false;
     }
-    if (places[1] != 0 && !set_name(call, arguments[places[1]]))
-        return false;
+    if (places[1] != 0) {
+        if (!check_name(call, arguments[places[1]]))
+            return false;
+        set_name(call, arguments[places[1]]);
+    }
     call->session->resp3 = version == 3;
     return true;
 }
@@ -200,35 +212,63 @@ static void reply_client(const struct elapse__resp_call *call)
     elapse__resp_reply_bytes(call, line.text, line.size);
 }
 
+enum subcommand {
+    SETNAME,
+    GETNAME,
+    ID,
+    INFO,
+    LIST,
+    SETINFO,
+    NO_EVICT,
+    NO_TOUCH,
+    SUBCOMMANDS /* no subcommand, or one with another number of arguments */
+};
+
+static enum subcommand subcommand_of(const struct elapse__resp_call *call)
+{
+    static const struct {
+        const char *name;
+        uint32_t count; /* of the arguments, with CLIENT */
+    } forms[SUBCOMMANDS] = {
+        [SETNAME] = {"SETNAME", 3},   [GETNAME] = {"GETNAME", 2},   [ID] = {"ID", 2},
+        [INFO] = {"INFO", 2},         [LIST] = {"LIST", 2},         [SETINFO] = {"SETINFO", 4},
+        [NO_EVICT] = {"NO-EVICT", 3}, [NO_TOUCH] = {"NO-TOUCH", 3},
+    };
+    unsigned place = 0;
+
+    ELAPSE__ASSERT_THAT(call->count, >=, 2);
+    while (place < SUBCOMMANDS && (forms[place].count != call->count ||
+                                   !elapse__wire_resp_is(call->arguments[1], forms[place].name)))
+        place++;
+    return (enum subcommand)place;
+}
+
 enum elapse__session_step elapse__resp_client(const struct elapse__resp_call *call)
 {
-    const struct elapse__wire_resp_argument *arguments = call->arguments;
+    enum subcommand subcommand = subcommand_of(call);
 
-    if (call->count == 3 && elapse__wire_resp_is(arguments[1], "SETNAME")) {
-        if (set_name(call, arguments[2]))
-            elapse__resp_reply_word(call, "OK");
-    } else if (call->count == 2 && elapse__wire_resp_is(arguments[1], "GETNAME")) {
-        if (call->session->name_size == 0)
-            elapse__resp_reply_null(call);
-        else
-            elapse__resp_reply_bytes(call, call->session->name, call->session->name_size);
-    } else if (call->count == 2 && elapse__wire_resp_is(arguments[1], "ID")) {
-        elapse__resp_reply_integer(call, elapse__session_number(call->connection));
-    } else if (call->count == 2 && elapse__wire_resp_is(arguments[1], "LIST") &&
-               call->pass == NULL) {
-        return elapse__resp_client_list(call);
-    } else if (call->count == 2 && (elapse__wire_resp_is(arguments[1], "INFO") ||
-                                    elapse__wire_resp_is(arguments[1], "LIST"))) {
-        reply_client(call);
-    } else if ((call->count == 4 && elapse__wire_resp_is(arguments[1], "SETINFO")) ||
-               (call->count == 3 && (elapse__wire_resp_is(arguments[1], "NO-EVICT") ||
-                                     elapse__wire_resp_is(arguments[1], "NO-TOUCH")))) {
-        elapse__resp_reply_word(call, "OK");
-    } else {
+    if (subcommand == SUBCOMMANDS)
         return elapse__resp_reply_error(call->connection,
                                         "ERR unknown subcommand or wrong number of arguments for",
-                                        &arguments[1]);
-    }
+                                        &call->arguments[1]);
+    if (subcommand == SETNAME && !check_name(call, call->arguments[2]))
+        return ELAPSE__STEP_RAN;
+    if (elapse__resp_is_only_checked(call))
+        return ELAPSE__STEP_LATER;
+    if (subcommand == LIST && call->pass == NULL)
+        return elapse__resp_client_list(call);
+    if (subcommand == SETNAME)
+        set_name(call, call->arguments[2]);
+    if (subcommand == INFO || subcommand == LIST)
+        reply_client(call);
+    else if (subcommand == ID)
+        elapse__resp_reply_integer(call, elapse__session_number(call->connection));
+    else if (subcommand == GETNAME && call->session->name_size == 0)
+        elapse__resp_reply_null(call);
+    else if (subcommand == GETNAME)
+        elapse__resp_reply_bytes(call, call->session->name, call->session->name_size);
+    else
+        elapse__resp_reply_word(call, "OK");
     return ELAPSE__STEP_RAN;
 }
 

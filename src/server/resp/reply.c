@@ -281,6 +281,11 @@ static struct elapse__queue_answer do_change(struct elapse__queue *queue,
     return elapse__queue_change(queue, now, arguments);
 }
 
+bool elapse__resp_is_only_checked(const struct elapse__resp_call *call)
+{
+    return call->pass != NULL && call->pass->kind == ELAPSE__RESP_COUNTS;
+}
+
 bool elapse__resp_make(const struct elapse__resp_call *call,
                        const struct elapse__queue_change *change,
                        struct elapse__queue_answer *answer)

@@ -95,6 +95,10 @@ void elapse__resp_write_lease(struct elapse__wire_resp_writer *writer,
 
 /* ---- commands of the queue, and their words ---- */
 
+/* Returns whether the arguments of a command are checked between MULTI and EXEC. A command that
+ * changes no job then returns LATER in place of its reply. */
+bool elapse__resp_is_only_checked(const struct elapse__resp_call *call);
+
 /* Makes a change. Returns false if the journal takes nothing now. Returns false also in a pass over
  * a transaction that only notes the change. After false the caller returns LATER. */
 bool elapse__resp_make(const struct elapse__resp_call *call,

@@ -73,20 +73,34 @@ static enum elapse__session_step refuse_unknown(const struct elapse__resp_call *
     return elapse__resp_reply_error(call->connection, "ERR unknown command", &call->arguments[0]);
 }
 
+/* Returns whether a command was begun and is not done. Its reply may be half written. */
+static bool is_under_way(const struct elapse__resp_session *session)
+{
+    return session->done > 0 || session->cursor > 0 || session->kick != NULL ||
+           session->first != NULL || session->holdings != NULL;
+}
+
 static enum elapse__session_step run_call(struct elapse__resp_call *call)
 {
+    bool goes_on = is_under_way(call->session);
+
     if (elapse__session_options(call->connection)->keys.users != NULL)
         elapse__resp_find_user(call);
     call->command = elapse__resp_find(call->arguments[0]);
     if (call->command == NULL)
         return refuse_unknown(call);
-    if (!elapse__resp_is_allowed(call)) {
+    /* A command is asked for its rights when it begins. A refusal of a later step would be an
+     * element of its reply. If the password has gone since, the rest finds no job by its id. */
+    if (goes_on && !call->session->known)
+        call->user = &elapse__user_nobody;
+    if (!goes_on && !elapse__resp_is_allowed(call)) {
         elapse__resp_spoil(call->connection);
         return ELAPSE__STEP_RAN;
     }
     int arity = call->command->arity;
     if (arity >= 0 ? call->count != (uint32_t)arity : call->count < (uint32_t)-arity)
         return refuse_arity(call);
+    ELAPSE__ASSERT(!goes_on || call->session->transaction == NULL);
     bool controls = (call->command->flags & ELAPSE__RESP_CONTROLS) != 0;
     /* If the password of a client is no longer valid, the client may say AUTH again. Its
      * transaction is spoiled by then. */

@@ -175,7 +175,7 @@ static bool fits(const struct elapse__resp_call *call)
     struct elapse__resp_transaction *transaction = call->session->transaction;
     const struct elapse__resp_pass *pass = call->pass;
 
-    if (changes_jobs(call->command) && !passes(call)) {
+    if (!passes(call)) {
         elapse__resp_spoil(call->connection);
         return false;
     }

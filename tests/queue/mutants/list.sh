@@ -227,6 +227,8 @@ mutant kick_chooses_again_for_each_slice src/queue/kick.c \
     '[-ELAPSE__QUEUE_KICK_PASS_MAX-]{+ELAPSE__QUEUE_KICK_MAX+} : kick->pass_max'
 mutant kick_of_many_ends_after_one_pass src/queue/kick.c \
     'return[- kick->full && kick->kicked < kick->wanted ? ELAPSE__QUEUE_KEPT :-] ELAPSE__QUEUE_OK;'
+mutant kick_passes_over_a_job_that_waits_for_the_journal src/queue/kick.c \
+    'return [-answer.result-]{+(kick->kept--, answer.result)+}; /* the next call'
 mutant kick_takes_the_latest src/queue/kick.c \
     'else if ({+!+}comes_later(*kept_at(kick, 0), item))'
 mutant records_are_not_used_again src/queue/slab.c \

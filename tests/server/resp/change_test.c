@@ -4,6 +4,8 @@
  */
 #include "talk.h"
 
+#include <errno.h>
+
 #include "../../../src/protocol/resp_parse.h"
 
 RESP_TEST(cancel)
@@ -175,6 +177,76 @@ RESP_TEST(kick)
     says("KICKID 4", "+running|");
     says("KICKID 99", "+gone|");
     begins(&c, "KICKID x", "-ERR");
+}
+
+/* ---- a disk that becomes full in the middle of a command ---- */
+
+static unsigned groups_left;
+static int (*begin_group)(struct elapse__record_sink *sink, uint64_t bytes,
+                          enum elapse__record_purpose purpose);
+
+static int begin_some(struct elapse__record_sink *sink, uint64_t bytes,
+                      enum elapse__record_purpose purpose)
+{
+    if (groups_left == 0)
+        return f.engine.refused = ENOSPC;
+    groups_left--;
+    return begin_group(sink, bytes, purpose);
+}
+
+/* The journal takes so many more groups, and refuses those behind them. */
+static void take_groups(unsigned groups)
+{
+    groups_left = groups;
+    begin_group = f.engine.sink.begin;
+    f.engine.sink.begin = begin_some;
+}
+
+static void take_all_groups(void)
+{
+    f.engine.sink.begin = begin_group;
+}
+
+#define DISK_IS_FULL "-DISKFULL the disk is full, and nothing has changed|"
+
+RESP_TEST(kick_says_how_many_before_the_disk_was_full)
+{
+    for (unsigned buried = 0; buried < 2; buried++) {
+        ask_many(&c, 5, "PUT t b IN 1h TTR 1h");
+        if (buried > 0) {
+            says("KICK t 5", ":5|");
+            begins(&c, "RESERVE t COUNT 5", "*5|");
+            for (unsigned id = 6; id <= 10; id++) {
+                char words[40];
+                (void)sprintf(words, "BURY %u 1-%u", id, id - 5);
+                says(words, "+ok|");
+            }
+        }
+        take_groups(0);
+        says("KICK t 5", DISK_IS_FULL);
+        groups_left = 2;
+        says("KICK t 5", ":2|");
+        take_all_groups();
+        says("KICK t 5", ":3|");
+        says("CANCELALL t", "*4|$7|removed|:5|$7|running|:0|");
+    }
+}
+
+RESP_TEST(cancel_all_says_how_many_before_the_disk_was_full)
+{
+    enum { JOBS = 600 }; /* more than a step cancels */
+
+    ask_many(&c, JOBS, "PUT t b IN 1h");
+    take_groups(0);
+    says("CANCELALL t", DISK_IS_FULL);
+    groups_left = 10;
+    says("CANCELALL t", "-DISKFULL the disk is full; before that, removed 10 and running 0|");
+    groups_left = 300;
+    says("CANCELALL t", "-DISKFULL the disk is full; before that, removed 300 and running 0|");
+    take_all_groups();
+    says("PUT t b", "*2|:601|+scheduled|");
+    begins(&c, "RESERVE t", "*1|*8|:601|");
+    says("CANCELALL t", "*4|$7|removed|:290|$7|running|:1|");
 }
 
 RESP_TEST(groups_that_a_limit_holds_back)

@@ -77,6 +77,14 @@ RESP_TEST(a_wrong_command_spoils_its_transaction)
         {"PUT t x IN 5", "-ERR a unit is missing (one of w d h m s ms us ns): '5'|"},
         {"ACK 1 1-1 2", "-ERR syntax error: each id needs a lease|"},
         {"CANCELID 1 x", NULL},
+        {"SELECT 5", "-ERR DB index is out of range|"},
+        {"SELECT x", NULL},
+        {"PING a b", "-ERR wrong number of arguments for 'ping' command|"},
+        {"ECHO", NULL},
+        {"CLIENT NAME", "-ERR unknown subcommand or wrong number of arguments for 'NAME'|"},
+        {"CLIENT SETNAME", NULL},
+        {"CLIENT SETNAME 'a name'",
+         "-ERR the name of a client has up to 64 bytes, without blanks and newlines|"},
     };
     for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         says("MULTI", "+OK|");
@@ -89,6 +97,20 @@ RESP_TEST(a_wrong_command_spoils_its_transaction)
         says("EXEC", DISCARDED);
         says("RESERVE t", "*0|");
     }
+}
+
+RESP_TEST(commands_that_change_no_job_answer_at_exec)
+{
+    says("MULTI", "+OK|");
+    says("PING", QUEUED);
+    says("ECHO a", QUEUED);
+    says("SELECT 0", QUEUED);
+    says("CLIENT GETNAME", QUEUED);
+    says("CLIENT SETNAME me", QUEUED);
+    says("CLIENT GETNAME", QUEUED);
+    says("CLIENT SETINFO LIB-NAME x", QUEUED);
+    says("CLIENT NO-TOUCH ON", QUEUED);
+    says("EXEC", "*8|+PONG|$1|a|+OK|$-1|+OK|$2|me|+OK|+OK|");
 }
 
 /* The bytes of such a command are never kept, and it is not known which command it was. */

@@ -640,6 +640,30 @@ RESP_TEST(a_client_cannot_say_for_whom_a_command_is)
     assert_int_equal(state_of(other), ELAPSE__QUEUE_READY);
 }
 
+RESP_TEST(a_command_that_has_begun_is_not_refused)
+{
+    static const char *const later[][2] = {{ALL "a a# put t\n", "-NOPERM "}, {ALL, "-NOAUTH "}};
+    enum { JOBS = 300 };
+    static char words[JOBS * 5], expected[JOBS * 10];
+
+    for (unsigned i = 0; i < 2; i++) {
+        serve_users(ALL "a a# put,admin t\n");
+        become("a a");
+        ask_many(&c, JOBS, "PUT t b IN 1h");
+        size_t size = (size_t)sprintf(words, "CANCELID");
+        size_t reply = (size_t)sprintf(expected, "*%d|", JOBS);
+        for (unsigned id = 1; id <= JOBS; id++) {
+            size += (size_t)sprintf(words + size, " %u", id + i * JOBS);
+            reply += (size_t)sprintf(expected + reply, "+%s|",
+                                     id <= ELAPSE__RESP_PARTS_A_STEP ? "removed" : "gone");
+        }
+        ask(&c, words);
+        read_users(later[i][0]);
+        hear(&c, expected);
+        begins(&c, words, later[i][1]);
+    }
+}
+
 /* ---- beanstalkd's protocol ---- */
 
 static void serve_beanstalkd(const char *lines, const char *user, struct client *client)
@@ -722,41 +746,54 @@ RESP_TEST(a_beanstalkd_user_without_admin_deletes_what_it_has_reserved_alone)
     line(&b, "delete 1", "DELETED");
 }
 
+RESP_TEST(a_command_of_beanstalkd_that_has_begun_is_not_refused)
+{
+    struct client b;
+
+    serve_beanstalkd(ALL "bean bean# admin,look,work default\n", "bean", &b);
+    become("all all");
+    ask_many(&c, 3000, "PUT default b IN 1h");
+    say(&b, "kick 3000\r\n");
+    read_users(ALL "bean bean# work default\n");
+    line(&b, "kick 1", "KICKED 3000\r\nUNAUTHORIZED: ");
+    /* A command that waits for the reply to another one finds no job of another tube. */
+    uint64_t other = job_in("orders");
+    char words[60];
+    snprintf(words, sizeof words, "reserve-job 1\r\ndelete %" PRIu64, other);
+    line(&b, words, "RESERVED 1 1\r\nb\r\nNOT_FOUND\r\n");
+}
+
 /* Each command of beanstalkd has a row with a scope: without one it fails an assertion. */
 RESP_TEST(each_command_of_beanstalkd_is_known_to_the_rights)
 {
-    static const char *const all[] = {
-        "put 0 0 1 1\r\nx",
-        "peek 9",
-        "peek-ready",
-        "peek-delayed",
-        "peek-buried",
-        "reserve-with-timeout 0",
-        "reserve-job 9",
-        "delete 9",
-        "release 9 0 0",
-        "use t",
-        "watch t",
-        "ignore t",
-        "bury 9 0",
-        "kick 1",
-        "kick-job 9",
-        "touch 9",
-        "stats",
-        "stats-job 9",
-        "stats-tube t",
-        "list-tubes",
-        "list-tube-used",
-        "list-tubes-watched",
-        "pause-tube t 0",
-    };
+    static const char *const all[] = {"put 0 0 1 1\r\nx",
+                                      "peek 9",
+                                      "peek-ready",
+                                      "peek-delayed",
+                                      "peek-buried",
+                                      "reserve-with-timeout 0",
+                                      "reserve-job 9",
+                                      "delete 9",
+                                      "release 9 0 0",
+                                      "use t",
+                                      "watch t",
+                                      "ignore t",
+                                      "bury 9 0",
+                                      "kick 1",
+                                      "kick-job 9",
+                                      "touch 9",
+                                      "stats",
+                                      "stats-job 9",
+                                      "stats-tube t",
+                                      "list-tubes",
+                                      "list-tube-used",
+                                      "list-tubes-watched",
+                                      "pause-tube t 0"};
     struct client b;
 
     serve_beanstalkd("none none# node\n", "none", &b);
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         line(&b, all[i], "");
-        commit();
-    }
     assert_int_equal(elapse__queue_jobs(f.engine.jobs), 0);
 }
 
