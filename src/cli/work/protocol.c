@@ -29,6 +29,8 @@ static void add_leases(struct request *request, const struct work_effect *effect
 {
     const struct work_job *job = effect->job;
 
+    _Static_assert(1 + 2 * WORKER_EXTENDED_MAX <= REQUEST_WORDS_MAX,
+                   "EXTEND has its verb, and an id and a lease for each job");
     do {
         request_add_number(request, job->id);
         request_add_text(request, job->lease);

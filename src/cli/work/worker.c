@@ -73,11 +73,15 @@ static bool asks_about(const struct worker *worker, const struct work_job *job)
            !job->cancelled;
 }
 
-/* Puts all jobs into one extension whose extension is due within a sixth of their lease. So
- * extensions that are close in time become one. */
+/* Puts the jobs into one extension whose extension is due within a sixth of their lease. So
+ * extensions that are close in time become one. If there are more jobs than one extension takes,
+ * the rest gets further extensions. */
 static void gather_extensions(struct worker *worker, struct work_job *last, uint64_t now_ns)
 {
-    for (size_t i = 0; i < worker->options.concurrency; i++) {
+    size_t count = 1;
+
+    ELAPSE__ASSERT(last->asks && last->ttr_ns > 0);
+    for (size_t i = 0; i < worker->options.concurrency && count < WORKER_EXTENDED_MAX; i++) {
         struct work_job *job = &worker->jobs[i];
         if (!asks_about(worker, job) || job->ttr_ns == 0 ||
             job->ask_ns > later(now_ns, job->ttr_ns / 6))
@@ -85,6 +89,7 @@ static void gather_extensions(struct worker *worker, struct work_job *last, uint
         job->asks = true;
         last->next_extended = job;
         last = job;
+        count++;
     }
     last->next_extended = NULL;
 }

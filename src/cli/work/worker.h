@@ -9,7 +9,7 @@
  * A worker never has more jobs than it can do at the same time, because a lease runs from the
  * hand-out on. The hand-out may not say how long a lease is. So the worker looks up a job whose
  * work takes long, and then extends its lease after each third of it. One command extends this
- * lease and those leases that would be extended soon.
+ * lease and those leases that would be extended soon, as many as fit into one command.
  *
  * If the connection on which the worker tells the end of a job is lost, the worker tells the end
  * again on the next connection. If the server has got the first ACK, it answers "gone", which is no
@@ -23,6 +23,9 @@
 #include <stdint.h>
 
 enum { WORKER_JOBS_MAX = 1000, WORKER_LEASE_BYTES = 48 };
+
+/* The most leases of one extension: as many as one request has room for. */
+enum { WORKER_EXTENDED_MAX = 500 };
 
 #define WORKER_NEVER         UINT64_MAX
 #define WORKER_LOOK_AFTER_NS UINT64_C(100000000)  /* a job is looked up if its work takes longer */
@@ -96,7 +99,8 @@ enum work_effect_kind {
     EFFECT_STOP, /* asks the work to end */
     EFFECT_KILL,
     EFFECT_LOOK,   /* asks the server for the job's state */
-    EFFECT_EXTEND, /* extends the leases of the job and of those that follow by next_extended */
+    EFFECT_EXTEND, /* extends the leases of the job and of those that follow by next_extended, up to
+                      WORKER_EXTENDED_MAX together */
     EFFECT_ACK,
     EFFECT_NACK,    /* the job has its own back-off, at least `delay_ms` */
     EFFECT_NACK_IN, /* the job is due again after `delay_ms`, and uses up no retry */

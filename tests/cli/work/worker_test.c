@@ -228,6 +228,43 @@ TEST(test_one_command_extends_all_leases)
     assert_null(next(EFFECT_EXTEND).job->next_extended);
 }
 
+/* A request has room for so many leases and no more. */
+TEST(test_an_extension_has_at_most_as_many_leases_as_fit)
+{
+    static bool is_extended[WORKER_JOBS_MAX];
+    size_t extensions = 0, extended = 0;
+    struct work_effect effect;
+
+    begin(WORKER_JOBS_MAX);
+    assert_int_equal(next(EFFECT_RESERVE).count, WORKER_JOBS_MAX);
+    for (uint64_t i = 0; i < WORKER_JOBS_MAX; i++) {
+        struct work_job *job = worker_handed(&worker, now_ns, i + 1, "1-1");
+        assert_non_null(job);
+        worker_knows_ttr(job, 3000000000);
+    }
+    worker_reserved(&worker, WORKER_JOBS_MAX);
+    for (size_t i = 0; i < WORKER_JOBS_MAX; i++)
+        (void)next(EFFECT_START);
+    expect_nothing();
+    now_ns = worker_wake_ns(&worker);
+    while (worker_next(&worker, now_ns, &effect)) {
+        size_t leases = 0;
+        assert_int_equal(effect.kind, EFFECT_EXTEND);
+        for (struct work_job *job = effect.job; job != NULL; job = job->next_extended) {
+            assert_true(job->asks);
+            assert_false(is_extended[job->id - 1]);
+            is_extended[job->id - 1] = true;
+            leases++;
+        }
+        assert_in_range(leases, 1, WORKER_EXTENDED_MAX);
+        extensions++;
+        extended += leases;
+    }
+    assert_int_equal(extended, WORKER_JOBS_MAX);
+    assert_int_equal(extensions, WORKER_JOBS_MAX / WORKER_EXTENDED_MAX);
+    expect_nothing();
+}
+
 TEST(test_after_an_error_one_command_extends_all_leases_again)
 {
     struct work_job *jobs[2];
