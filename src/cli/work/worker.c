@@ -289,8 +289,11 @@ void worker_ran(struct worker *worker, struct work_job *job, enum work_outcome o
     worker->failed += job->outcome == WORK_FAILED;
 }
 
-/* Plans the next extension. It is due a third of the lease after `since_ns`, the time when the
- * worker learned that the lease had begun. */
+static bool is_error(enum work_answer answer)
+{
+    return answer == ANSWER_ERROR || answer == ANSWER_REFUSED || answer == ANSWER_UNKNOWN;
+}
+
 /* Notes what an answer means for the job, unless it is ANSWER_OK. */
 static void note(struct worker *worker, struct work_job *job, uint64_t now_ns,
                  enum work_answer answer)
@@ -300,7 +303,7 @@ static void note(struct worker *worker, struct work_job *job, uint64_t now_ns,
         job->lost = true;
         worker->lost++;
     }
-    if (answer == ANSWER_ERROR)
+    if (is_error(answer))
         job->ask_ns = later(now_ns, WORKER_AGAIN_NS);
 }
 
@@ -340,9 +343,11 @@ void worker_told(struct worker *worker, struct work_job *job, uint64_t now_ns,
     ELAPSE__ASSERT(job->state == WORK_ENDED);
     ELAPSE__ASSERT(job->tell_sent);
     job->tell_sent = false;
-    if (answer == ANSWER_ERROR) {
+    if (is_error(answer)) {
         job->tell_ns = later(now_ns, WORKER_AGAIN_NS);
-        job->error = NULL; /* a server of an older version refuses an error */
+        if (answer == ANSWER_REFUSED)
+            job->error = NULL; /* a server of an older version refuses an error */
+        job->told_once = job->told_once || answer == ANSWER_UNKNOWN;
         return;
     }
     worker->lost += answer == ANSWER_GONE && !job->told_once;

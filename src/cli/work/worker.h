@@ -54,7 +54,7 @@ struct work_job {
     bool asks;                      /* a look or an extension has no answer yet */
     struct work_job *next_extended; /* the next job in the same extension; NULL: none */
     bool tell_sent; /* the server was told how the work ended, and has not answered */
-    bool told_once; /* the connection was lost before that answer came */
+    bool told_once; /* an earlier request may have told the server: nobody knows */
     uint64_t taken_ns;
     uint64_t ttr_ns;   /* how long a lease lasts; 0: not known yet */
     uint64_t ask_ns;   /* when to look up or to extend the job */
@@ -148,7 +148,14 @@ void worker_reserve_failed(struct worker *worker, uint64_t now_ns);
 void worker_ran(struct worker *worker, struct work_job *job, enum work_outcome outcome);
 
 /* What the server has answered. */
-enum work_answer { ANSWER_OK, ANSWER_CANCELLED, ANSWER_GONE, ANSWER_ERROR };
+enum work_answer {
+    ANSWER_OK,
+    ANSWER_CANCELLED,
+    ANSWER_GONE,
+    ANSWER_ERROR,   /* nothing has changed, and the server may do it later */
+    ANSWER_REFUSED, /* the server does not understand the request */
+    ANSWER_UNKNOWN, /* it may have been done, or not */
+};
 
 /* These functions note the answer to a look, the answer to an extension of one job, and the answer
  * to how the work ended. */

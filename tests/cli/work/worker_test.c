@@ -133,6 +133,26 @@ TEST(test_the_wish_for_time_outlives_an_error)
     assert_int_equal(next(EFFECT_NACK).delay_ms, 7000);
 }
 
+/* A server of an older version refuses the error of a job. Any other server has to get it. */
+TEST(test_only_a_refusal_takes_the_error_of_the_job_away)
+{
+    static const enum work_answer answers[] = {ANSWER_ERROR, ANSWER_UNKNOWN, ANSWER_REFUSED};
+
+    begin(1);
+    struct work_job *job = start_one(1);
+    job->error = "exit status 1";
+    worker_ran(&worker, job, WORK_FAILED);
+    for (size_t i = 0; i < 3; i++) {
+        assert_string_equal(next(EFFECT_NACK).job->error, "exit status 1");
+        worker_told(&worker, job, now_ns, answers[i]);
+        expect_nothing();
+        now_ns += WORKER_AGAIN_NS;
+    }
+    assert_null(next(EFFECT_NACK).job->error);
+    worker_told(&worker, job, now_ns, ANSWER_OK);
+    (void)next(EFFECT_FORGET);
+}
+
 TEST(test_what_could_not_begin_has_not_failed)
 {
     begin(1);
@@ -362,6 +382,31 @@ TEST(test_the_end_is_said_again_on_the_next_connection)
     (void)next(EFFECT_FORGET);
 }
 
+/* In a cluster the node may lose its connection to the owner. */
+TEST(test_an_end_that_may_have_been_heard_is_no_loss)
+{
+    begin(1);
+    struct work_job *job = start_one(1);
+    worker_ran(&worker, job, WORK_DONE);
+    (void)next(EFFECT_ACK);
+    worker_told(&worker, job, now_ns, ANSWER_UNKNOWN);
+    expect_nothing();
+    now_ns += WORKER_AGAIN_NS;
+    (void)next(EFFECT_ACK);
+    worker_told(&worker, job, now_ns, ANSWER_GONE);
+    assert_int_equal(worker.lost, 0);
+    (void)next(EFFECT_FORGET);
+    /* Without doubt it is one. */
+    job = start_one(2);
+    worker_ran(&worker, job, WORK_DONE);
+    (void)next(EFFECT_ACK);
+    worker_told(&worker, job, now_ns, ANSWER_ERROR);
+    now_ns += WORKER_AGAIN_NS;
+    (void)next(EFFECT_ACK);
+    worker_told(&worker, job, now_ns, ANSWER_GONE);
+    assert_int_equal(worker.lost, 1);
+}
+
 TEST(test_an_extension_is_not_awaited_on_a_lost_connection)
 {
     begin(1);
@@ -576,7 +621,7 @@ static void follow_effect(struct follow *follow, const struct work_effect *effec
 
 static enum work_answer any_answer(uint64_t *seed)
 {
-    uint32_t number = random_below(seed, 10);
+    uint32_t number = random_below(seed, 12);
 
     return number < 7 ? ANSWER_OK : (enum work_answer)(number - 6);
 }
