@@ -71,11 +71,11 @@ static enum exit_status print_words(const struct cancel *cancel, const redisRepl
     return status;
 }
 
-static enum exit_status cancel_some(struct cancel *cancel, const char *tube, char **names,
-                                    size_t count)
+/* Cancels the jobs of one request. Returns whether there was a reply. */
+static bool cancel_some(struct cancel *cancel, const char *tube, char **names, size_t count,
+                        enum exit_status *status)
 {
     struct request *request = &cancel->client->request;
-    enum exit_status status = STATUS_OK;
 
     ELAPSE__ASSERT_THAT(count, <=, (size_t)PARTS_MAX);
     ELAPSE__ASSERT_THAT(count, >, 0U);
@@ -87,26 +87,30 @@ static enum exit_status cancel_some(struct cancel *cancel, const char *tube, cha
     for (size_t i = 0; i < count; i++)
         request_add_text(request, names[i]);
     ELAPSE__ASSERT_THAT(request->count, ==, count + (cancel->by_id ? 1U : 2U));
-    redisReply *reply = client_ask(cancel->client, &status);
+    redisReply *reply = client_ask(cancel->client, status);
     if (reply == NULL)
-        return status;
-    status = print_words(cancel, reply, names, count);
+        return false;
+    *status = print_words(cancel, reply, names, count);
     freeReplyObject(reply);
-    return status;
+    return true;
 }
 
 static enum exit_status cancel_each(struct cancel *cancel, const char *tube, char **names,
                                     size_t count)
 {
-    enum exit_status status = client_open(cancel->client);
+    struct client *client = cancel->client;
+    enum exit_status status = client_open(client);
+    bool goes_on = status == STATUS_OK;
+    size_t some;
 
-    if (status != STATUS_OK)
-        return status;
-    for (size_t done = 0;
-         done < count && connection_fault(cancel->client->connection) == CONNECTION_WORKS;) {
-        size_t some = count - done < PARTS_MAX ? count - done : PARTS_MAX;
-        status = answer_join(status, cancel_some(cancel, tube, names + done, some));
-        done += some;
+    for (size_t done = 0; goes_on && done < count; done += some) {
+        enum exit_status own = STATUS_OK;
+        if (done > 0 && connection_fault(client->connection) != CONNECTION_WORKS)
+            return answer_join(status, session_report_unsent(client->connection, &client->settings,
+                                                             names[done - 1]));
+        some = count - done < PARTS_MAX ? count - done : PARTS_MAX;
+        goes_on = cancel_some(cancel, tube, names + done, some, &own);
+        status = answer_join(status, own);
     }
     return status;
 }

@@ -1,5 +1,6 @@
 #include "request.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include <hiredis/hiredis.h>
@@ -23,7 +24,10 @@ void request_free(struct request *request)
 
 void request_add(struct request *request, const char *bytes, size_t length)
 {
-    ELAPSE__ASSERT_THAT(request->count, <, REQUEST_WORDS_MAX);
+    if (request->count >= REQUEST_WORDS_MAX) {
+        print_error("a request would have more than %d words", REQUEST_WORDS_MAX);
+        exit(STATUS_FAILED);
+    }
     buffer_add(&request->bytes, bytes, length);
     request->ends[request->count++] = request->bytes.end;
 }

@@ -23,8 +23,8 @@ struct request {
 void request_clear(struct request *request);
 void request_free(struct request *request);
 
-/* These functions add a word. They require that the request has fewer than REQUEST_WORDS_MAX
- * words. */
+/* These functions add a word. They require that the request has fewer than REQUEST_WORDS_MAX words.
+ * Otherwise they end the program with a message. */
 void request_add(struct request *request, const char *bytes, size_t length);
 void request_add_text(struct request *request, const char *text);
 void request_add_number(struct request *request, uint64_t number);

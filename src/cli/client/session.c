@@ -56,6 +56,18 @@ enum exit_status session_report(const struct connection *connection,
     return answer_status_of_fault(fault);
 }
 
+enum exit_status session_report_unsent(const struct connection *connection,
+                                       const struct client_settings *settings, const char *last)
+{
+    enum connection_fault fault = connection_fault(connection);
+    enum exit_status status = answer_status_of_fault(fault);
+
+    ELAPSE__ASSERT(fault != CONNECTION_WORKS);
+    print_error("%s: %s after %s; what is behind it was not sent", settings->server,
+                connection_fault_text(connection), last);
+    return fault == CONNECTION_BROKEN ? STATUS_NO_SERVER : status;
+}
+
 enum exit_status session_report_error(const struct answer *answer, const char *part)
 {
     ELAPSE__ASSERT(answer->error != NULL);

@@ -23,6 +23,11 @@ redisReply *session_ask(struct connection *connection, const struct client_setti
 enum exit_status session_report(const struct connection *connection,
                                 const struct client_settings *settings);
 
+/* Prints that the connection was lost after the reply about the part `last` of a command, before
+ * the parts behind it were sent. Returns the status for it. */
+enum exit_status session_report_unsent(const struct connection *connection,
+                                       const struct client_settings *settings, const char *last);
+
 /* Prints the error of an answer, and returns its status. `part` says which part of the command the
  * error is about, or is NULL. */
 enum exit_status session_report_error(const struct answer *answer, const char *part);

@@ -359,25 +359,27 @@ static enum exit_status ask(struct call *call, char *const *parts, int count)
     return status;
 }
 
-/* Sends a command for each id, and prints the replies. */
+/* Sends a command for each id, and prints the replies. Ends when the connection is lost. */
 static enum exit_status ask_by_id(struct call *call, char *const *ids, int count)
 {
+    struct client *client = call->client;
     enum exit_status status = STATUS_OK;
 
     ELAPSE__ASSERT(call->verb->word_by_id != NULL);
     ELAPSE__ASSERT(call->by_id && !call->all);
-    for (int i = 0; i < count && connection_fault(call->client->connection) == CONNECTION_WORKS;
-         i++) {
+    for (int i = 0; i < count; i++) {
         enum exit_status own;
-        request_clear(&call->client->request);
-        request_add_text(&call->client->request, call->verb->word_by_id);
-        request_add_text(&call->client->request, ids[i]);
-        redisReply *reply = client_ask(call->client, &own);
-        if (reply != NULL)
-            own = take_word(call, reply, VERB_ID, ids[i]);
-        if (reply != NULL)
-            freeReplyObject(reply);
-        status = answer_join(status, own);
+        if (i > 0 && connection_fault(client->connection) != CONNECTION_WORKS)
+            return answer_join(
+                status, session_report_unsent(client->connection, &client->settings, ids[i - 1]));
+        request_clear(&client->request);
+        request_add_text(&client->request, call->verb->word_by_id);
+        request_add_text(&client->request, ids[i]);
+        redisReply *reply = client_ask(client, &own);
+        if (reply == NULL)
+            return answer_join(status, own);
+        status = answer_join(status, take_word(call, reply, VERB_ID, ids[i]));
+        freeReplyObject(reply);
     }
     return status;
 }

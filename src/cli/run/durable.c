@@ -179,12 +179,14 @@ static struct run_timer *timer_of(struct run *run, const struct elapse_reserved 
     return timer;
 }
 
-/* Prints the timer, or runs its program. */
-static void fire(struct run_durable *durable, const struct elapse_reserved *job,
+/* Prints the timer, or runs its program. Returns false if the end of the run has cut the program
+ * short. */
+static bool fire(struct run_durable *durable, const struct elapse_reserved *job,
                  const struct body *body)
 {
     struct run *run = durable->run;
     struct run_timer *timer = timer_of(run, job, body);
+    bool is_whole = true;
     uint64_t now_ns = elapse__os_wall_clock_ns();
     uint64_t due_ns = job->due_ms > 0 ? (uint64_t)job->due_ms * NS_PER_MS : 1;
     struct elapse_run firing = {
@@ -198,10 +200,11 @@ static void fire(struct run_durable *durable, const struct elapse_reserved *job,
     timer->passed_unix_ns = due_ns < now_ns ? due_ns : 0;
     timer->may_repeat = was_handed_out(durable, job->id);
     if (run->options->program != NULL)
-        run_spawn(timer, &firing);
+        is_whole = run_spawn_durable(timer, &firing);
     else
         run_print(timer, &firing);
     free(timer);
+    return is_whole;
 }
 
 /* Ends a firing. The timer ends, or waits for its next time. */
@@ -228,14 +231,19 @@ static enum elapse_error fire_all(struct run_durable *durable, const struct elap
     enum elapse_error error =
         elapse_queue_commit(durable->queue, jobs[count - 1].position, ELAPSE_QUEUE_FOREVER_MS);
 
+    bool is_whole = true;
+
     ELAPSE__ASSERT(count > 0 && count <= BATCH);
+    ELAPSE__ASSERT(count == 1 || run->options->program == NULL);
     for (size_t i = 0; i < count && error == ELAPSE_OK; i++) {
         bodies[i] = read_body(jobs[i].body, jobs[i].body_bytes);
-        fire(durable, &jobs[i], &bodies[i]);
+        is_whole = fire(durable, &jobs[i], &bodies[i]) && is_whole;
     }
     if (error != ELAPSE_OK)
         return error;
-    if (run->options->program == NULL && !run_writer_wait(&run->writer))
+    if (run->options->program == NULL)
+        is_whole = run_writer_wait(&run->writer);
+    if (!is_whole)
         return ELAPSE_OK; /* the run ends; the next run fires these jobs again */
     for (size_t i = 0; i < count && error == ELAPSE_OK; i++)
         error = end_firing(durable, &jobs[i], &bodies[i]);

@@ -35,12 +35,27 @@ void run_exec_free(struct run *run)
     elapse__os_monitor_free(run->retry_monitor);
 }
 
+static void end_in_monitor(struct run *run)
+{
+    run->is_ending = true;
+    elapse__os_monitor_wake_all(run->retry_monitor);
+}
+
 void run_exec_end(struct run *run)
 {
     elapse__os_monitor_enter(run->retry_monitor);
-    run->is_ending = true;
-    elapse__os_monitor_wake_all(run->retry_monitor);
+    end_in_monitor(run);
     elapse__os_monitor_leave(run->retry_monitor);
+}
+
+enum elapse__os_signal run_exec_take_signal(struct run *run)
+{
+    elapse__os_monitor_enter(run->retry_monitor);
+    enum elapse__os_signal signal = elapse__os_signals_take(&run->signals);
+    if (signal != ELAPSE__OS_NO_SIGNAL && signal != ELAPSE__OS_USER)
+        end_in_monitor(run);
+    elapse__os_monitor_leave(run->retry_monitor);
+    return signal;
 }
 
 /* ---- the environment of one program ---- */
@@ -118,20 +133,48 @@ static bool wait_to_retry(struct run *run, uint64_t delay_ns)
     return goes_on;
 }
 
-/* Runs the program. If it fails, runs it up to `retries` times more. Returns whether it failed each
- * time. */
-static bool run_with_retries(const struct run_timer *timer,
-                             const struct elapse__os_program *program)
+/* Returns whether the run ends. A signal from the keyboard reaches the programs at the same time as
+ * the main thread, so a program may end before the main thread has taken the signal. So this
+ * function waits until the main thread has taken each signal that has arrived. */
+static bool is_ending(struct run *run)
+{
+    const uint64_t look_after_ns = 5000000;
+    struct elapse__os_watch watch = {.file = run->signals.file, .for_data = true};
+
+    elapse__os_monitor_enter(run->retry_monitor);
+    while (!run->is_ending && elapse__os_wait(&watch, 1, 0) == 0 && watch.ready)
+        elapse__os_monitor_wait_until(run->retry_monitor,
+                                      elapse__os_monotonic_ns() + look_after_ns);
+    bool ends = run->is_ending;
+    elapse__os_monitor_leave(run->retry_monitor);
+    return ends;
+}
+
+/* How the runs of a program ended. */
+enum outcome {
+    SUCCEEDED,
+    FAILED,
+    CUT_SHORT, /* the program failed when the run ended, perhaps by the same signal */
+};
+
+/* Runs the program. If it fails, runs it up to `retries` times more. Only the program of a timer
+ * that the next run can fire again is cut short; others have failed. */
+static enum outcome run_with_retries(const struct run_timer *timer,
+                                     const struct elapse__os_program *program)
 {
     const struct run_options *options = timer->run->options;
     uint64_t delay_ns = options->backoff_min_ns;
 
     for (uint64_t retry = 0; run_once(timer, program); retry++) {
-        if (retry == options->retries || !wait_to_retry(timer->run, delay_ns))
-            return true;
+        if (timer->is_durable && is_ending(timer->run))
+            return CUT_SHORT;
+        if (retry == options->retries)
+            return FAILED;
+        if (!wait_to_retry(timer->run, delay_ns))
+            return timer->is_durable ? CUT_SHORT : FAILED;
         delay_ns = delay_ns <= options->backoff_max_ns / 2 ? 2 * delay_ns : options->backoff_max_ns;
     }
-    return false;
+    return SUCCEEDED;
 }
 
 static void report_wait(const struct run_timer *timer, const struct elapse_run *firing)
@@ -146,9 +189,8 @@ static void report_wait(const struct run_timer *timer, const struct elapse_run *
                     duration_format(waited_ns - waited_ns % 1000000).text);
 }
 
-void run_spawn(void *context, const struct elapse_run *firing)
+static enum outcome spawn(const struct run_timer *timer, const struct elapse_run *firing)
 {
-    const struct run_timer *timer = context;
     struct run *run = timer->run;
     struct elapse__buffer variables = {.bytes = NULL};
 
@@ -164,8 +206,24 @@ void run_spawn(void *context, const struct elapse_run *firing)
         .timeout_ns = run->options->timeout_ns,
         .signals = &run->signals,
     };
-    if (run_with_retries(timer, &program))
+    enum outcome outcome = run_with_retries(timer, &program);
+    if (outcome == FAILED)
         atomic_fetch_add(&run->failures, 1);
     free(environment);
     elapse__buffer_free(&variables);
+    return outcome;
+}
+
+void run_spawn(void *context, const struct elapse_run *firing)
+{
+    const struct run_timer *timer = context;
+
+    ELAPSE__ASSERT(!timer->is_durable);
+    (void)spawn(timer, firing);
+}
+
+bool run_spawn_durable(const struct run_timer *timer, const struct elapse_run *firing)
+{
+    ELAPSE__ASSERT(timer->is_durable);
+    return spawn(timer, firing) != CUT_SHORT;
 }

@@ -117,7 +117,9 @@ static void take_lines(struct life *life)
 static void take_signal(struct life *life)
 {
     const struct elapse__os_signals *signals = &life->run->signals;
-    enum elapse__os_signal signal = elapse__os_signals_take(signals);
+    enum elapse__os_signal signal = life->run->options->program != NULL
+                                        ? run_exec_take_signal(life->run)
+                                        : elapse__os_signals_take(signals);
 
     if (signal == ELAPSE__OS_NO_SIGNAL)
         return;

@@ -29,6 +29,8 @@ static void add_leases(struct request *request, const struct work_effect *effect
 {
     const struct work_job *job = effect->job;
 
+    _Static_assert(1 + 2 * WORKER_EXTENDED_MAX <= REQUEST_WORDS_MAX,
+                   "EXTEND has its verb, and an id and a lease for each job");
     do {
         request_add_number(request, job->id);
         request_add_text(request, job->lease);
@@ -63,13 +65,24 @@ void protocol_ask_about(struct request *request, const struct work_effect *effec
     }
 }
 
+/* Reads what is not a word. */
+static enum work_answer read_error(const redisReply *reply)
+{
+    enum exit_status status =
+        reply->type == REDIS_REPLY_ERROR ? answer_status_of_error(reply->str) : STATUS_FAILED;
+
+    if (status == STATUS_USAGE)
+        return ANSWER_REFUSED;
+    return status == STATUS_UNKNOWN ? ANSWER_UNKNOWN : ANSWER_ERROR;
+}
+
 enum work_answer protocol_read_word(const redisReply *reply, size_t place)
 {
     /* The reply to ACK, and the reply for many leases, is an array with a word for each job. */
     if (reply->type == REDIS_REPLY_ARRAY && place < reply->elements)
         reply = reply->element[place];
     if (!answer_is_name(reply))
-        return ANSWER_ERROR;
+        return read_error(reply);
     if (answer_is_word(reply, "gone"))
         return ANSWER_GONE;
     return answer_is_word(reply, "cancelled") ? ANSWER_CANCELLED : ANSWER_OK;

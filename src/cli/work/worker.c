@@ -73,11 +73,15 @@ static bool asks_about(const struct worker *worker, const struct work_job *job)
            !job->cancelled;
 }
 
-/* Puts all jobs into one extension whose extension is due within a sixth of their lease. So
- * extensions that are close in time become one. */
+/* Puts the jobs into one extension whose extension is due within a sixth of their lease. So
+ * extensions that are close in time become one. If there are more jobs than one extension takes,
+ * the rest gets further extensions. */
 static void gather_extensions(struct worker *worker, struct work_job *last, uint64_t now_ns)
 {
-    for (size_t i = 0; i < worker->options.concurrency; i++) {
+    size_t count = 1;
+
+    ELAPSE__ASSERT(last->asks && last->ttr_ns > 0);
+    for (size_t i = 0; i < worker->options.concurrency && count < WORKER_EXTENDED_MAX; i++) {
         struct work_job *job = &worker->jobs[i];
         if (!asks_about(worker, job) || job->ttr_ns == 0 ||
             job->ask_ns > later(now_ns, job->ttr_ns / 6))
@@ -85,6 +89,7 @@ static void gather_extensions(struct worker *worker, struct work_job *last, uint
         job->asks = true;
         last->next_extended = job;
         last = job;
+        count++;
     }
     last->next_extended = NULL;
 }
@@ -284,8 +289,11 @@ void worker_ran(struct worker *worker, struct work_job *job, enum work_outcome o
     worker->failed += job->outcome == WORK_FAILED;
 }
 
-/* Plans the next extension. It is due a third of the lease after `since_ns`, the time when the
- * worker learned that the lease had begun. */
+static bool is_error(enum work_answer answer)
+{
+    return answer == ANSWER_ERROR || answer == ANSWER_REFUSED || answer == ANSWER_UNKNOWN;
+}
+
 /* Notes what an answer means for the job, unless it is ANSWER_OK. */
 static void note(struct worker *worker, struct work_job *job, uint64_t now_ns,
                  enum work_answer answer)
@@ -295,7 +303,7 @@ static void note(struct worker *worker, struct work_job *job, uint64_t now_ns,
         job->lost = true;
         worker->lost++;
     }
-    if (answer == ANSWER_ERROR)
+    if (is_error(answer))
         job->ask_ns = later(now_ns, WORKER_AGAIN_NS);
 }
 
@@ -335,9 +343,11 @@ void worker_told(struct worker *worker, struct work_job *job, uint64_t now_ns,
     ELAPSE__ASSERT(job->state == WORK_ENDED);
     ELAPSE__ASSERT(job->tell_sent);
     job->tell_sent = false;
-    if (answer == ANSWER_ERROR) {
+    if (is_error(answer)) {
         job->tell_ns = later(now_ns, WORKER_AGAIN_NS);
-        job->error = NULL; /* a server of an older version refuses an error */
+        if (answer == ANSWER_REFUSED)
+            job->error = NULL; /* a server of an older version refuses an error */
+        job->told_once = job->told_once || answer == ANSWER_UNKNOWN;
         return;
     }
     worker->lost += answer == ANSWER_GONE && !job->told_once;

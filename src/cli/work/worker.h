@@ -9,7 +9,7 @@
  * A worker never has more jobs than it can do at the same time, because a lease runs from the
  * hand-out on. The hand-out may not say how long a lease is. So the worker looks up a job whose
  * work takes long, and then extends its lease after each third of it. One command extends this
- * lease and those leases that would be extended soon.
+ * lease and those leases that would be extended soon, as many as fit into one command.
  *
  * If the connection on which the worker tells the end of a job is lost, the worker tells the end
  * again on the next connection. If the server has got the first ACK, it answers "gone", which is no
@@ -23,6 +23,9 @@
 #include <stdint.h>
 
 enum { WORKER_JOBS_MAX = 1000, WORKER_LEASE_BYTES = 48 };
+
+/* The most leases of one extension: as many as one request has room for. */
+enum { WORKER_EXTENDED_MAX = 500 };
 
 #define WORKER_NEVER         UINT64_MAX
 #define WORKER_LOOK_AFTER_NS UINT64_C(100000000)  /* a job is looked up if its work takes longer */
@@ -51,7 +54,7 @@ struct work_job {
     bool asks;                      /* a look or an extension has no answer yet */
     struct work_job *next_extended; /* the next job in the same extension; NULL: none */
     bool tell_sent; /* the server was told how the work ended, and has not answered */
-    bool told_once; /* the connection was lost before that answer came */
+    bool told_once; /* an earlier request may have told the server: nobody knows */
     uint64_t taken_ns;
     uint64_t ttr_ns;   /* how long a lease lasts; 0: not known yet */
     uint64_t ask_ns;   /* when to look up or to extend the job */
@@ -96,7 +99,8 @@ enum work_effect_kind {
     EFFECT_STOP, /* asks the work to end */
     EFFECT_KILL,
     EFFECT_LOOK,   /* asks the server for the job's state */
-    EFFECT_EXTEND, /* extends the leases of the job and of those that follow by next_extended */
+    EFFECT_EXTEND, /* extends the leases of the job and of those that follow by next_extended, up to
+                      WORKER_EXTENDED_MAX together */
     EFFECT_ACK,
     EFFECT_NACK,    /* the job has its own back-off, at least `delay_ms` */
     EFFECT_NACK_IN, /* the job is due again after `delay_ms`, and uses up no retry */
@@ -144,7 +148,14 @@ void worker_reserve_failed(struct worker *worker, uint64_t now_ns);
 void worker_ran(struct worker *worker, struct work_job *job, enum work_outcome outcome);
 
 /* What the server has answered. */
-enum work_answer { ANSWER_OK, ANSWER_CANCELLED, ANSWER_GONE, ANSWER_ERROR };
+enum work_answer {
+    ANSWER_OK,
+    ANSWER_CANCELLED,
+    ANSWER_GONE,
+    ANSWER_ERROR,   /* nothing has changed, and the server may do it later */
+    ANSWER_REFUSED, /* the server does not understand the request */
+    ANSWER_UNKNOWN, /* it may have been done, or not */
+};
 
 /* These functions note the answer to a look, the answer to an extension of one job, and the answer
  * to how the work ended. */

@@ -69,6 +69,15 @@ class ClientTest(serve_support.ServeTest):
                           listen="tls:127.0.0.1:0")
 
 
+def send_and_end(connection, reply):
+    """Sends the reply and the end of the connection in one packet, so that they come together."""
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
+    connection.sendall(reply)
+    connection.shutdown(socket.SHUT_WR)
+    while connection.recv(1000):
+        pass
+
+
 class Stranger:
     """A listener on loopback, in place of a server. It calls `handle` for each connection."""
 

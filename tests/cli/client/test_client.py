@@ -16,7 +16,7 @@ import time
 
 import support
 from client_support import (FAILED, FULL, GONE, LONG_S, NO_SERVER, NOT_AUTHORISED, OK, TAKEN,
-                            UNKNOWN, USAGE, ClientTest, Stranger)
+                            UNKNOWN, USAGE, ClientTest, Stranger, send_and_end)
 from serve_support import FREE_PORT, Server
 from server_process import hold_port
 
@@ -713,6 +713,32 @@ class Connections(ClientTest):
         self.assertEqual((outcome.status, outcome.output),
                          (UNKNOWN, "1 scheduled\n2 scheduled\n"), outcome)
         self.assertIn("whether lines 3 to 5 were put", outcome.errors)
+
+    def test_a_connection_that_ends_with_the_reply_to_the_first_keys(self):
+        """One request has at most 1000 keys."""
+        def answer(connection):
+            taken = b""
+            while b"$4\r\nk999\r\n" not in taken:
+                taken += connection.recv(100000)
+            send_and_end(connection, b"*1000\r\n" + b"+removed\r\n" * 1000)
+        keys = [f"k{i}" for i in range(1001)]
+        outcome = self.client("cancel", "t", *keys[:1000], "--server", Stranger(self, answer).address)
+        self.assertEqual((outcome.status, outcome.errors), (OK, ""), outcome)
+        outcome = self.client("cancel", "t", *keys, "--server", Stranger(self, answer).address)
+        self.assertEqual((outcome.status, outcome.output.count("\n")), (NO_SERVER, 1000), outcome)
+        self.assertRegex(outcome.errors, r"^elapse cancel: [^\n]* after k999; what is behind it was not sent\n$")
+
+    def test_a_connection_that_ends_with_the_last_answers(self):
+        """Every line was put, and every line has its answer."""
+        def answer(connection):
+            taken = b""
+            while taken.count(b"PUT") < 5:
+                taken += connection.recv(10000)
+            time.sleep(0.2)  # so that the client has found the end of its input
+            send_and_end(connection, b"*2\r\n:1\r\n+scheduled\r\n" * 5)
+        output = self.done("put", "t", "--lines", "--server", Stranger(self, answer).address,
+                           stdin=b"x\n" * 5)
+        self.assertEqual(output, "1 scheduled\n" * 5)
 
     def test_an_answer_that_makes_no_sense_after_some_that_do(self):
         def answer_one(connection):

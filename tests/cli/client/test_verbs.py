@@ -5,7 +5,8 @@ import re
 import time
 
 import support
-from client_support import (FAILED, GONE, NO_SERVER, OK, TAKEN, UNKNOWN, USAGE, ClientTest, Stranger)
+from client_support import (FAILED, GONE, NO_SERVER, OK, TAKEN, UNKNOWN, USAGE, ClientTest, Stranger,
+                            send_and_end)
 
 VERBS = ("kick", "pause", "resume", "limit", "arrive", "reserve", "ack", "nack", "bury", "extend")
 
@@ -241,6 +242,17 @@ class Usage(ClientTest):
             self.assertEqual((outcome.status, outcome.output), (FAILED, ""), (arguments, outcome))
             self.assertNotIn("\033", outcome.errors)
             self.assertEqual(len(outcome.errors.splitlines()), 1, outcome)
+
+    def test_a_connection_that_ends_with_a_reply(self):
+        """What is not the last job of the command was not sent, and the status says so."""
+        def answer(connection):
+            connection.recv(1000)
+            send_and_end(connection, b"+ok\r\n")
+        outcome = self.client("kick", "--id", "1", "2", "3", "--server", Stranger(self, answer).address)
+        self.assertEqual((outcome.status, outcome.output), (NO_SERVER, "1 ok\n"), outcome)
+        self.assertRegex(outcome.errors, r"^elapse kick: [^\n]* after 1; what is behind it was not sent\n$")
+        outcome = self.client("kick", "--id", "1", "--server", Stranger(self, answer).address)
+        self.assertEqual((outcome.status, outcome.output, outcome.errors), (OK, "1 ok\n", ""))
 
     def test_help(self):
         for verb in VERBS:

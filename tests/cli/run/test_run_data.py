@@ -154,6 +154,61 @@ class Survival(DataTest):
             process = self.begin("--data", directory, "--exec", "sh", "-c", script)
             self.assertEqual(process.stdout.readline().decode(), f"{key}:true\n")
 
+    def fires_again(self, directory, keys):
+        """The next run fires these timers again, and no other."""
+        script = "echo $ELAPSE_KEY:$ELAPSE_REPETITION"
+        output = self.succeed("run", "--data", directory, "--exec", "sh", "-c", script)
+        self.assertEqual(sorted(output.splitlines()), [f"{key}:true" for key in keys])
+
+    def test_a_signal_keeps_a_timer_that_waits_for_its_retry(self):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            with self.subTest(signal=number):
+                directory = number.name
+                process = self.begin("--data", directory, "--retry", "9", "--backoff", "1h",
+                                     "--exec", "false")
+                self.tell(process, "in 1ms k")
+                self.assertIn(b"exit status 1", process.stderr.readline())
+                process.send_signal(number)
+                self.assertEqual(self.finish(process),
+                                 ("", f"elapse run: {directory} keeps 1 timer\n"))
+                self.assertEqual(process.returncode, 0)
+                self.fires_again(directory, ["k"])
+
+    def test_an_interrupt_that_ends_the_programs_too_keeps_their_timers(self):
+        """Ctrl-C goes to the whole group of processes, so a program may end before the run has
+        taken the signal."""
+        for name, script in (("killed", "echo begun; exec sleep 1000"),
+                             ("caught", "trap 'exit 3' INT; echo begun; while :; do sleep 0.05; done")):
+            with self.subTest(name=name):
+                process = self.begin("--data", name, "--exec", "sh", "-c", script,
+                                     start_new_session=True)
+                self.tell(process, "in 0s a", "in 0s b", "in 0s c", "in 0s d")
+                self.assertEqual([process.stdout.readline() for _ in range(4)], [b"begun\n"] * 4)
+                os.killpg(process.pid, signal.SIGINT)
+                errors = self.finish(process)[1].splitlines()
+                self.assertEqual((process.returncode, errors[-1]),
+                                 (0, f"elapse run: {name} keeps 4 timers"), errors)
+                self.assertEqual(len(errors), 5, errors)
+                self.fires_again(name, ["a", "b", "c", "d"])
+
+    def test_a_program_that_succeeds_while_the_run_ends_is_done(self):
+        process = self.begin_data("--exec", "sh", "-c", "echo begun; sleep 0.3")
+        self.tell(process, "in 0s k")
+        self.assertEqual(process.stdout.readline(), b"begun\n")
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual((self.finish(process), process.returncode), (("", ""), 0))
+        self.assertEqual(self.data(), [])
+
+    def test_sigusr1_does_not_make_a_failure_the_end(self):
+        process = self.begin_data("--exec", "sh", "-c", "kill -USR1 $PPID; exit 1")
+        self.tell(process, "in 0s k")
+        process.stdin.close()
+        process.stdin = None
+        _, errors = self.finish(process)
+        self.assertEqual(process.returncode, support.STATUS_FAILED, errors)
+        self.assertIn("sh ended with exit status 1", errors)
+        self.assertEqual(self.data(), [])
+
     def test_lines_that_nobody_has_read_are_no_firings(self):
         """A pipe that is full: what was not written fires again after a kill."""
         process = self.begin_data()

@@ -6,6 +6,7 @@ import pty
 import select
 import signal
 import subprocess
+import threading
 import time
 from pathlib import Path
 
@@ -350,6 +351,45 @@ class OtherServers(WorkTest):
         worker = self.until_empty("t", "--server", Stranger(self, serve).address, "--exec", "true")
         self.assertEqual(len(asked), 3)
         self.assertEqual(worker.errors().count("not every partition could be asked"), 1, worker.errors())
+
+    def works_on_one_job(self, verb, answers, program):
+        """Runs a worker against a server that hands out one job, and gives these answers to the
+        verb. Returns the worker, and the requests with the verb."""
+        job = b"*1\r\n*8\r\n:1\r\n$3\r\n1-1\r\n$1\r\nt\r\n$-1\r\n$1\r\nx\r\n:1\r\n:1\r\n:0\r\n"
+        reserved, told = [job], []
+        def serve(connection):
+            while received := connection.recv(4096):
+                if verb in received:
+                    told.append(received)
+                    connection.sendall(answers[len(told) - 1])
+                elif b"RESERVE" in received:
+                    connection.sendall(reserved.pop() if reserved else b"*0\r\n")
+                else:
+                    connection.sendall(b"-TRYAGAIN not now\r\n")
+        def serve_in_thread(connection):
+            """The worker has two connections at once."""
+            own = connection.dup()
+            def run():
+                with own, contextlib.suppress(OSError):
+                    serve(own)
+            threading.Thread(target=run, daemon=True).start()
+        worker = self.work("t", "--until-empty", "--server", Stranger(self, serve_in_thread).address,
+                           "--exec", program)
+        status = worker.wait()
+        return worker, status, told
+
+    def test_the_error_of_a_job_outlives_what_a_cluster_answers(self):
+        """A server of an older version refuses the error with ERR, and only that takes it away."""
+        answers = [b"-TRYAGAIN no owner\r\n", b"-UNKNOWN it was lost\r\n", b"-ERR syntax\r\n", b"+ok\r\n"]
+        worker, status, told = self.works_on_one_job(b"NACK", answers, "false")
+        self.assertEqual((status, [b"exit status 1" in request for request in told]),
+                         (FAILED, [True, True, True, False]), worker.errors())
+
+    def test_an_ack_that_may_have_been_done_is_not_reported_as_lost(self):
+        for first, is_reported in ((b"-UNKNOWN it was lost\r\n", False), (b"-TRYAGAIN no owner\r\n", True)):
+            worker, status, told = self.works_on_one_job(b"ACK", [first, b"+gone\r\n"], "true")
+            self.assertEqual((status, len(told)), (OK, 2), worker.errors())
+            self.assertEqual("it may be done twice" in worker.errors(), is_reported, worker.errors())
 
     def test_tls(self):
         self.serve_tls()

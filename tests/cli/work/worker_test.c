@@ -133,6 +133,26 @@ TEST(test_the_wish_for_time_outlives_an_error)
     assert_int_equal(next(EFFECT_NACK).delay_ms, 7000);
 }
 
+/* A server of an older version refuses the error of a job. Any other server has to get it. */
+TEST(test_only_a_refusal_takes_the_error_of_the_job_away)
+{
+    static const enum work_answer answers[] = {ANSWER_ERROR, ANSWER_UNKNOWN, ANSWER_REFUSED};
+
+    begin(1);
+    struct work_job *job = start_one(1);
+    job->error = "exit status 1";
+    worker_ran(&worker, job, WORK_FAILED);
+    for (size_t i = 0; i < 3; i++) {
+        assert_string_equal(next(EFFECT_NACK).job->error, "exit status 1");
+        worker_told(&worker, job, now_ns, answers[i]);
+        expect_nothing();
+        now_ns += WORKER_AGAIN_NS;
+    }
+    assert_null(next(EFFECT_NACK).job->error);
+    worker_told(&worker, job, now_ns, ANSWER_OK);
+    (void)next(EFFECT_FORGET);
+}
+
 TEST(test_what_could_not_begin_has_not_failed)
 {
     begin(1);
@@ -226,6 +246,43 @@ TEST(test_one_command_extends_all_leases)
     /* From now on it has the company of none. */
     now_ns = worker_wake_ns(&worker);
     assert_null(next(EFFECT_EXTEND).job->next_extended);
+}
+
+/* A request has room for so many leases and no more. */
+TEST(test_an_extension_has_at_most_as_many_leases_as_fit)
+{
+    static bool is_extended[WORKER_JOBS_MAX];
+    size_t extensions = 0, extended = 0;
+    struct work_effect effect;
+
+    begin(WORKER_JOBS_MAX);
+    assert_int_equal(next(EFFECT_RESERVE).count, WORKER_JOBS_MAX);
+    for (uint64_t i = 0; i < WORKER_JOBS_MAX; i++) {
+        struct work_job *job = worker_handed(&worker, now_ns, i + 1, "1-1");
+        assert_non_null(job);
+        worker_knows_ttr(job, 3000000000);
+    }
+    worker_reserved(&worker, WORKER_JOBS_MAX);
+    for (size_t i = 0; i < WORKER_JOBS_MAX; i++)
+        (void)next(EFFECT_START);
+    expect_nothing();
+    now_ns = worker_wake_ns(&worker);
+    while (worker_next(&worker, now_ns, &effect)) {
+        size_t leases = 0;
+        assert_int_equal(effect.kind, EFFECT_EXTEND);
+        for (struct work_job *job = effect.job; job != NULL; job = job->next_extended) {
+            assert_true(job->asks);
+            assert_false(is_extended[job->id - 1]);
+            is_extended[job->id - 1] = true;
+            leases++;
+        }
+        assert_in_range(leases, 1, WORKER_EXTENDED_MAX);
+        extensions++;
+        extended += leases;
+    }
+    assert_int_equal(extended, WORKER_JOBS_MAX);
+    assert_int_equal(extensions, WORKER_JOBS_MAX / WORKER_EXTENDED_MAX);
+    expect_nothing();
 }
 
 TEST(test_after_an_error_one_command_extends_all_leases_again)
@@ -323,6 +380,31 @@ TEST(test_the_end_is_said_again_on_the_next_connection)
     worker_told(&worker, job, now_ns, ANSWER_GONE);
     assert_int_equal(worker.lost, 0);
     (void)next(EFFECT_FORGET);
+}
+
+/* In a cluster the node may lose its connection to the owner. */
+TEST(test_an_end_that_may_have_been_heard_is_no_loss)
+{
+    begin(1);
+    struct work_job *job = start_one(1);
+    worker_ran(&worker, job, WORK_DONE);
+    (void)next(EFFECT_ACK);
+    worker_told(&worker, job, now_ns, ANSWER_UNKNOWN);
+    expect_nothing();
+    now_ns += WORKER_AGAIN_NS;
+    (void)next(EFFECT_ACK);
+    worker_told(&worker, job, now_ns, ANSWER_GONE);
+    assert_int_equal(worker.lost, 0);
+    (void)next(EFFECT_FORGET);
+    /* Without doubt it is one. */
+    job = start_one(2);
+    worker_ran(&worker, job, WORK_DONE);
+    (void)next(EFFECT_ACK);
+    worker_told(&worker, job, now_ns, ANSWER_ERROR);
+    now_ns += WORKER_AGAIN_NS;
+    (void)next(EFFECT_ACK);
+    worker_told(&worker, job, now_ns, ANSWER_GONE);
+    assert_int_equal(worker.lost, 1);
 }
 
 TEST(test_an_extension_is_not_awaited_on_a_lost_connection)
@@ -539,7 +621,7 @@ static void follow_effect(struct follow *follow, const struct work_effect *effec
 
 static enum work_answer any_answer(uint64_t *seed)
 {
-    uint32_t number = random_below(seed, 10);
+    uint32_t number = random_below(seed, 12);
 
     return number < 7 ? ANSWER_OK : (enum work_answer)(number - 6);
 }
