@@ -74,7 +74,8 @@ ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error elapse_task_take(struct elapse_sc
  * those of the tasks that the thread does last. So take no more tasks than the thread can do in one
  * lease, or extend the leases. A take may have to call the destructor of a cancelled task (see
  * elapse_task_extend_lease). A take does so only while it has taken no task. Otherwise it returns
- * before that, although more tasks may be due.
+ * before that, although more tasks may be due. While the destructor runs, other threads take tasks
+ * as soon as they are due.
  * Errors: as elapse_task_take; ARGUMENT also for a capacity of 0.
  * Cost: that of elapse_task_take, and O(1) for each task.
  */

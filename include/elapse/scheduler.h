@@ -249,9 +249,9 @@ typedef void elapse_hand_back_function(const struct elapse_handed_back *handed_b
  *
  * In pull mode the call wakes all threads that wait in a take, and waits until all taken tasks are
  * done. So a thread that has a taken task must not close the scheduler. When the call returns, the
- * destructor of the last task may still run, inside elapse_task_done on another thread. RUN_DUE and
- * RUN_ALL are refused in pull mode with ARGUMENT. With RUN_DELAYED, threads go on taking until all
- * tasks are done, and are woken then.
+ * destructor of the last task may still run, inside elapse_task_done or a take on another thread.
+ * RUN_DUE and RUN_ALL are refused in pull mode with ARGUMENT. With RUN_DELAYED, threads go on
+ * taking until all tasks are done, and are woken then.
  * Errors: IN_ACTION; CLOSED (the scheduler is closed already); BUSY (another thread is starting or
  * closing the scheduler); ARGUMENT (`how` is HAND_BACK and `hand_back` is NULL; or `how` is
  * RUN_DELAYED, and the scheduler was not started and time is not manual; or `how` is unknown).
@@ -270,7 +270,8 @@ elapse_scheduler_close(struct elapse_scheduler *scheduler, enum elapse_close how
  * tasks are still pending and can be cancelled. Nothing is freed. With RUN_DUE and RUN_ALL, workers
  * also begin the actions that were handed to them. With RUN_DELAYED, tasks go on running at their
  * deadlines. In a program whose only thread steps or takes, that thread calls this function with a
- * timeout of 0, and goes on stepping or taking until the answer is OK.
+ * timeout of 0, and goes on stepping or taking until the answer is OK. In pull mode the answer is
+ * TIMEOUT also if the time was too short for the threads that wait in a take to wake up.
  *
  * After TIMEOUT any thread may call this function, elapse_scheduler_close or elapse_scheduler_free.
  * That call goes on closing and waits again. It may name the same `how` as before, or DROP or

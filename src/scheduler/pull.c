@@ -15,7 +15,9 @@
  *
  * A thread keeps the turn while it looks through the shards. When the thread leaves, with a task or
  * without, it passes the turn on to one other thread. So one deadline wakes one thread, which wakes
- * the next thread. A thread that runs a task does not delay the others.
+ * the next thread. A thread that runs a task does not delay the others. A thread also passes the
+ * turn on before it calls the destructor of a cancelled task. So no thread has the turn while it
+ * runs the user's code.
  *
  * Source: D. C. Schmidt et al., "Leader/Followers", in Pattern-Oriented Software Architecture 2,
  * 2000.
@@ -88,14 +90,72 @@ bool elapse__pull_start(struct elapse_scheduler *scheduler)
     return true;
 }
 
-/* Ends a task that was cancelled after it was taken, and whose lease has expired. Requires the
- * lock; releases it and takes it again. */
-static void end_expired(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
-                        struct elapse__task *task)
+/* ---- the turn ---- */
+
+/* Passes the turn on to one of the threads that wait for it. The thread that woke up for a deadline
+ * passes the turn on as soon as it has a task. So one deadline wakes one thread, and that thread
+ * wakes the next. Requires that `*has_turn` is true: the calling thread has the turn. Makes it
+ * false. */
+static void pass_turn_on(struct elapse_scheduler *scheduler, bool *has_turn)
 {
+    ELAPSE__ASSERT(*has_turn);
+    *has_turn = false;
+    elapse__lock(&scheduler->pull_lock);
+    ELAPSE__ASSERT(scheduler->pull_turn_taken);
+    scheduler->pull_turn_taken = false;
+    if (is_closing(scheduler))
+        elapse__condition_broadcast(&scheduler->pull_turn);
+    else
+        elapse__condition_signal(&scheduler->pull_turn);
+    elapse__unlock(&scheduler->pull_lock);
+}
+
+/* Takes the turn if no thread has it. Otherwise waits until `until_ns` for a thread to pass the
+ * turn on. Returns whether the calling thread has the turn. Stores in `*waited` whether it has
+ * waited. A thread takes a free turn even if its time is over, because it may have been woken for
+ * this turn; it passes the turn on when it leaves. */
+static bool wait_for_turn(struct elapse_scheduler *scheduler, uint64_t until_ns, bool *waited)
+{
+    bool in_time = true;
+    *waited = false;
+    elapse__lock(&scheduler->pull_lock);
+    while (scheduler->pull_turn_taken && !is_closing(scheduler) && in_time) {
+        *waited = true;
+        if (until_ns == ELAPSE_NEVER)
+            elapse__condition_wait(&scheduler->pull_turn, &scheduler->pull_lock);
+        else
+            in_time = elapse__condition_wait_until(&scheduler->pull_turn, &scheduler->pull_lock,
+                                                   until_ns);
+    }
+    bool has_turn = !scheduler->pull_turn_taken && !is_closing(scheduler);
+    if (has_turn)
+        scheduler->pull_turn_taken = true;
+    elapse__unlock(&scheduler->pull_lock);
+    return has_turn;
+}
+
+/* ---- the end of a lease ---- */
+
+/* Ends a task that was cancelled after it was taken, and whose lease has expired. `*has_turn` says
+ * whether the calling thread has the turn. If it has, the thread passes the turn on before the
+ * destructor, which may take long: otherwise no thread would sleep until the next deadline
+ * meanwhile. Requires the lock; releases it and takes it again. */
+static void end_expired(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
+                        struct elapse__task *task, bool *has_turn)
+{
+    struct elapse__ended_task ended;
     ELAPSE__ASSERT(task->cancelled);
+    elapse__ended_task_init(&ended);
     elapse__lease_end(shard, elapse__lease_of(task));
-    elapse__finish(scheduler, shard, task, NULL);
+    struct elapse__ticks started = elapse__shard_finish(shard, task, NULL, &ended);
+    ELAPSE__ASSERT(ended.extra != NULL); /* a task with a lease has extra fields */
+    elapse__shard_unlock(shard);
+    elapse__scheduler_wake_at(scheduler, started);
+    if (*has_turn)
+        pass_turn_on(scheduler, has_turn);
+    ELAPSE__ASSERT(!*has_turn);
+    elapse__ended_task_dispose(scheduler, &ended);
+    elapse__shard_lock(shard);
 }
 
 /* Returns when the last lease of a shard ends, by CLOCK_MONOTONIC; ELAPSE_NEVER if there are no
@@ -128,11 +188,12 @@ static bool wait_for_takers(struct elapse_scheduler *scheduler, struct elapse__s
         held = elapse__lease_any_held(shard, elapse__now(scheduler).monotonic);
     }
     struct elapse__lease *lease = held ? NULL : shard->first_lease;
+    bool has_turn = false; /* only a thread in a take has the turn */
     while (lease != NULL) {
         struct elapse__task *task = lease->task;
         lease = lease->next;
         if (task->cancelled) {
-            end_expired(scheduler, shard, task);
+            end_expired(scheduler, shard, task, &has_turn);
             lease = shard->first_lease; /* start again, because the lock was released */
         }
     }
@@ -140,19 +201,32 @@ static bool wait_for_takers(struct elapse_scheduler *scheduler, struct elapse__s
     return !held;
 }
 
+/* Wakes all threads that wait in a take. Waits until no thread has the turn, but no longer than
+ * until `until_ns`. Then makes the descriptor readable for good. Returns false if `until_ns` came
+ * first; the caller may repeat the call. */
+static bool end_turns(struct elapse_scheduler *scheduler, uint64_t until_ns)
+{
+    bool in_time = true;
+    elapse__sleeper_kick(&scheduler->sleeper);
+    elapse__lock(&scheduler->pull_lock);
+    elapse__condition_broadcast(&scheduler->pull_turn);
+    while (scheduler->pull_turn_taken && in_time)
+        in_time =
+            elapse__condition_wait_at_most(&scheduler->pull_turn, &scheduler->pull_lock, until_ns);
+    bool ended = !scheduler->pull_turn_taken;
+    if (ended) /* no thread resets the alarms from here on */
+        elapse__sleeper_stay_readable(&scheduler->sleeper);
+    elapse__unlock(&scheduler->pull_lock);
+    return ended;
+}
+
 bool elapse__pull_end(struct elapse_scheduler *scheduler, uint64_t until_ns)
 {
     bool done = true;
     ELAPSE__ASSERT(scheduler->options.pull);
     ELAPSE__ASSERT(is_closing(scheduler));
-    elapse__sleeper_kick(&scheduler->sleeper);
-    elapse__lock(&scheduler->pull_lock);
-    elapse__condition_broadcast(&scheduler->pull_turn);
-    while (scheduler->pull_turn_taken)
-        elapse__condition_wait(&scheduler->pull_turn, &scheduler->pull_lock);
-    /* No thread resets the alarms from here on. */
-    elapse__sleeper_stay_readable(&scheduler->sleeper);
-    elapse__unlock(&scheduler->pull_lock);
+    if (!end_turns(scheduler, until_ns))
+        return false;
     for (unsigned i = 0; i < scheduler->options.shards; i++) {
         if (!wait_for_takers(scheduler, &scheduler->shards[i], until_ns))
             done = false;
@@ -170,6 +244,7 @@ struct batch {
     size_t capacity;
     size_t count;
     bool complete;
+    bool has_turn; /* the thread that takes has the turn to sleep for all threads */
 };
 
 /* Returns the tick at which a lease ends that begins now. */
@@ -244,7 +319,7 @@ static enum elapse__due take_one(struct elapse_scheduler *scheduler, struct elap
         if (batch->complete)
             shard->wall_clock_first = false; /* the next take begins with this task */
         else
-            end_expired(scheduler, shard, task);
+            end_expired(scheduler, shard, task, &batch->has_turn);
         return ELAPSE__DUE_MORE;
     }
     uint64_t actual_ns = elapse__time_for(scheduler, elapse__by_wall_clock(task));
@@ -311,49 +386,10 @@ static void sleep_for_all(struct elapse_scheduler *scheduler, uint64_t until_ns)
                           until_ns == ELAPSE_NEVER ? ELAPSE_NEVER : timeout_ns);
 }
 
-/* Passes the turn on to one of the threads that wait for it. The thread that woke up for a deadline
- * passes the turn on as soon as it has a task. So one deadline wakes one thread, and that thread
- * wakes the next. */
-static void pass_turn_on(struct elapse_scheduler *scheduler)
-{
-    elapse__lock(&scheduler->pull_lock);
-    ELAPSE__ASSERT(scheduler->pull_turn_taken);
-    scheduler->pull_turn_taken = false;
-    if (is_closing(scheduler))
-        elapse__condition_broadcast(&scheduler->pull_turn);
-    else
-        elapse__condition_signal(&scheduler->pull_turn);
-    elapse__unlock(&scheduler->pull_lock);
-}
-
-/* Takes the turn if no thread has it. Otherwise waits until `until_ns` for a thread to pass the
- * turn on. Returns whether the calling thread has the turn. Stores in `*waited` whether it has
- * waited. A thread takes a free turn even if its time is over, because it may have been woken for
- * this turn; it passes the turn on when it leaves. */
-static bool wait_for_turn(struct elapse_scheduler *scheduler, uint64_t until_ns, bool *waited)
-{
-    bool in_time = true;
-    *waited = false;
-    elapse__lock(&scheduler->pull_lock);
-    while (scheduler->pull_turn_taken && !is_closing(scheduler) && in_time) {
-        *waited = true;
-        if (until_ns == ELAPSE_NEVER)
-            elapse__condition_wait(&scheduler->pull_turn, &scheduler->pull_lock);
-        else
-            in_time = elapse__condition_wait_until(&scheduler->pull_turn, &scheduler->pull_lock,
-                                                   until_ns);
-    }
-    bool has_turn = !scheduler->pull_turn_taken && !is_closing(scheduler);
-    if (has_turn)
-        scheduler->pull_turn_taken = true;
-    elapse__unlock(&scheduler->pull_lock);
-    return has_turn;
-}
-
-/* Looks for due tasks, and waits for them until `until_ns`. `*has_turn` says whether the calling
- * thread has the turn to sleep for all threads. The thread keeps the turn while it looks. */
+/* Looks for due tasks, and waits for them until `until_ns`. A thread that has the turn keeps it
+ * while it looks, unless it ends a task. */
 static enum elapse_error take_or_wait(struct elapse_scheduler *scheduler, uint64_t until_ns,
-                                      struct batch *batch, bool *has_turn)
+                                      struct batch *batch)
 {
     for (;;) {
         if (is_closing(scheduler))
@@ -370,9 +406,9 @@ static enum elapse_error take_or_wait(struct elapse_scheduler *scheduler, uint64
         if (until_ns != ELAPSE_NEVER && monotonic_ns() >= until_ns)
             return ELAPSE_ERROR_NOTHING_DUE;
         bool waited = false;
-        if (!*has_turn)
-            *has_turn = wait_for_turn(scheduler, until_ns, &waited);
-        if (*has_turn && !waited) /* otherwise look again, because tasks may be due */
+        if (!batch->has_turn)
+            batch->has_turn = wait_for_turn(scheduler, until_ns, &waited);
+        if (batch->has_turn && !waited) /* otherwise look again, because tasks may be due */
             sleep_for_all(scheduler, until_ns);
     }
 }
@@ -382,17 +418,16 @@ enum elapse_error elapse_task_take_batch(struct elapse_scheduler *scheduler, uin
 {
     bool manual = scheduler->options.clock == ELAPSE_CLOCK_MANUAL;
     struct batch batch = {.taken = taken, .capacity = capacity};
-    bool has_turn = false;
     *count = 0;
     if (!scheduler->options.pull || capacity == 0 ||
         (!manual && atomic_load(&scheduler->life) < (int)ELAPSE__LIFE_STARTED))
         return ELAPSE_ERROR_ARGUMENT;
     /* A time by the monotonic clock; ELAPSE_NEVER: without end. */
     uint64_t until_ns = timeout_ns == 0 ? 0 : elapse_deadline_after(monotonic_ns(), timeout_ns);
-    enum elapse_error error = take_or_wait(scheduler, until_ns, &batch, &has_turn);
+    enum elapse_error error = take_or_wait(scheduler, until_ns, &batch);
     *count = batch.count;
-    if (has_turn)
-        pass_turn_on(scheduler);
+    if (batch.has_turn)
+        pass_turn_on(scheduler, &batch.has_turn);
     return error;
 }
 

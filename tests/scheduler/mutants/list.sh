@@ -201,6 +201,13 @@ mutant batch_goes_on_after_a_destructor src/scheduler/pull.c \
 mutant leases_of_a_batch_end_one_after_another src/scheduler/pull.c \
     '        elapse__lease_begin(shard, lease, [-until_tick-]{+lease_end_tick(scheduler)+});
         taken[begun]'
+mutant turn_is_kept_during_a_destructor src/scheduler/pull.c \
+    '    [-if (*has_turn)
+        pass_turn_on(scheduler, has_turn);
+    ELAPSE__ASSERT(!*has_turn);-]{+(void)has_turn;+}
+    elapse__ended_task_dispose'
+mutant close_waits_for_the_turn_without_end src/scheduler/pull.c \
+    'elapse__condition_wait_at_most(&scheduler->pull_turn, &scheduler->pull_lock, [-until_ns-]{+ELAPSE_NEVER+});'
 mutant change_is_not_handed_back src/scheduler/close.c \
     '        (void)elapse__shard_apply_change[-(shard, task)-];'
 
