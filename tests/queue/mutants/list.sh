@@ -182,7 +182,8 @@ mutant a_hand_out_does_not_write_a_slow_bucket src/queue/reserve.c \
         elapse__queue_write_tube'
 mutant a_token_is_no_news src/queue/turn.c \
     '[-        elapse__queue_watch_tell(queue, tube);
--]        if (alarm->kind'
+-]        queue->freed++;
+        if (alarm->kind != ELAPSE__QUEUE_ALARM_TOKEN)'
 mutant a_rate_forgets_fractions src/queue/rate.c \
     '[-    bucket->part += rate->period_ms % rate->count;
 -]    if (bucket->part'
@@ -213,7 +214,17 @@ mutant clean_forgets_the_key src/queue/clean.c \
 mutant replayed_lease_counts src/queue/replay.c \
     '[-side->replayed = 1;-]'
 mutant debounce_without_its_max src/queue/put.c \
-    '[-plan->due.tick = plan->first + put->debounce_max_ms-];'
+    '[-plan->due.tick = plan->first + longest-];'
+mutant longest_wait_of_debounce_is_early src/queue/put.c \
+    'longest = [-elapse__queue_whole(queue, put->debounce_max_ms)-]{+put->debounce_max_ms+};'
+mutant first_occurrence_is_early src/queue/recurrence.c \
+    'wait_ms = [-elapse__queue_whole(queue, recurrence->period_ms)-]{+recurrence->period_ms+};'
+mutant expiry_is_early src/queue/state.c \
+    'due.tick + [-elapse__queue_whole(queue, expire_ms)-]{+expire_ms+};'
+mutant peek_shows_a_job_that_is_held src/queue/look_up.c \
+    'tube == NULL || [-!elapse__queue_has_first(tube)-]{+tube->counts[ELAPSE__QUEUE_READY] == 0+}'
+mutant known_change_of_a_transaction_needs_room src/queue/transact.c \
+    'if ([-is_known(queue, change)-]{+false+}) {'
 mutant missed_not_counted src/queue/recurrence.c \
     'uint64_t sum = recurrence->missed[- + *missed-];'
 mutant live_bytes_of_shadows src/queue/state.c \
@@ -415,7 +426,7 @@ mutant errors_below_the_log_are_kept src/queue/forget.c \
 mutant transaction_counts_no_errors src/queue/transact.c \
     ': small[- + error_bytes(change)-];'
 mutant arrival_of_a_known_token_counts src/queue/arrive.c \
-    '    if ([-is_known(queue, arrival, &hash)-]{+false && is_known(queue, arrival, &hash)+}) {'
+    '    if ([-elapse__queue_arrival_is_known-]{+false && elapse__queue_arrival_is_known+}(queue, arrival, &hash)) {'
 mutant token_of_an_arrival_is_not_kept src/queue/arrive.c \
     'elapse__queue_wait_again(queue, entry, due, true);
     else

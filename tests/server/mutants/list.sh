@@ -170,7 +170,7 @@ mutant jobs_of_other_tubes_are_seen_in_a_transaction src/server/resp/options.c \
 mutant cancelled_job_is_seen_by_its_id src/server/resp/rights.c \
     '&view) [-== ELAPSE__QUEUE_GONE-]{+!= ELAPSE__QUEUE_OK+})'
 mutant right_is_not_asked_for src/server/resp/session.c \
-    'if ([-!elapse__resp_is_allowed(call)-]{+call->session->transaction != NULL && !elapse__resp_is_allowed(call)+}) {'
+    'if (!goes_on && [-!elapse__resp_is_allowed(call)-]{+call->session->transaction != NULL && !elapse__resp_is_allowed(call)+}) {'
 mutant right_is_not_asked_for_at_exec src/server/resp/transaction.c \
     'if ([-!elapse__resp_is_allowed(&call)-]{+false+})'
 mutant client_says_for_whom_a_command_is src/server/resp/rights.c \
