@@ -20,7 +20,6 @@ enum {
     SEGMENT_BYTES = 4 << 20,
     WORD_ROOM = 24,
     LIST_SLICE = 64,
-    MESSAGE_ROOM = 640,
 };
 
 #define NS_PER_MS  UINT64_C(1000000)
@@ -566,32 +565,42 @@ static int start_threads(struct run_durable *durable)
     return 0;
 }
 
-const char *run_durable_open(struct run *run)
+/* Opens the queue. Prints what is wrong, and returns the status for it. */
+static enum exit_status open_queue(struct run_durable *durable)
 {
-    static char message[MESSAGE_ROOM];
     struct elapse_queue_options options;
     struct elapse_queue_fault fault;
-    struct run_durable *durable = allocate(sizeof *durable);
 
-    *durable = (struct run_durable){.run = run};
     elapse_queue_options_init(&options);
     options.segment_bytes = SEGMENT_BYTES;
     options.body_bytes_max = RUN_PAYLOAD_BYTES_MAX + WORD_ROOM;
+    enum elapse_error error =
+        elapse_queue_open(durable->run->options->data, &options, &durable->queue, &fault);
+    if (error == ELAPSE_OK)
+        return STATUS_OK;
+    return error_of(error == ELAPSE_ERROR_MEMORY ? STATUS_FAILED : STATUS_USAGE, "--data: %s",
+                    fault.text);
+}
+
+enum exit_status run_durable_open(struct run *run, unsigned signals)
+{
+    struct run_durable *durable = allocate(sizeof *durable);
+
+    *durable = (struct run_durable){.run = run};
     int failure = elapse__os_monitor_new(&durable->monitor);
     if (failure != 0)
-        return elapse__os_error_text(failure);
-    enum elapse_error error =
-        elapse_queue_open(run->options->data, &options, &durable->queue, &fault);
-    if (error != ELAPSE_OK) {
-        (void)snprintf(message, sizeof message, "--data: %s", fault.text);
-        return message;
-    }
+        return error_of(STATUS_FAILED, "%s", elapse__os_error_text(failure));
+    elapse__os_signals_release(&run->signals, signals);
+    enum exit_status status = open_queue(durable);
+    elapse__os_signals_hold(&run->signals, signals);
+    if (status != STATUS_OK)
+        return status;
     run->durable = durable;
-    error = take_over(durable);
+    enum elapse_error error = take_over(durable);
     if (error != ELAPSE_OK)
-        return elapse_error_text(error);
+        return error_of(STATUS_FAILED, "--data: %s", elapse_error_text(error));
     failure = start_threads(durable);
-    return failure == 0 ? NULL : elapse__os_error_text(failure);
+    return failure == 0 ? STATUS_OK : error_of(STATUS_FAILED, "%s", elapse__os_error_text(failure));
 }
 
 bool run_durable_finish(struct run_durable *durable)

@@ -22,9 +22,10 @@
 #include "line.h"
 #include "run.h"
 
-/* Opens the queue, and starts the threads that fire. Returns NULL, or a text that says what is
- * wrong. */
-const char *run_durable_open(struct run *run);
+/* Opens the queue, and starts the threads that fire. To read a long log takes a while, and nothing
+ * fires meanwhile, so each signal of the set `signals` has its usual effect until the queue is
+ * open. Prints what is wrong, and returns the status for it. */
+enum exit_status run_durable_open(struct run *run, unsigned signals);
 
 /* Ends the threads, and closes the queue. If not everything is durable, prints a message and
  * returns false. */

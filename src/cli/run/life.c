@@ -303,17 +303,19 @@ static int open_signals_and_output(struct life *life)
     return error;
 }
 
-/* Prepares everything that the first line needs. Returns NULL, or the error in words. */
-static const char *begin(struct life *life)
+/* Prepares everything that the first line needs. Prints what is wrong, and returns the status for
+ * it. */
+static enum exit_status begin(struct life *life)
 {
     int failure = open_signals_and_output(life);
 
     if (failure != 0)
-        return elapse__os_error_text(failure);
+        return error_of(STATUS_FAILED, "%s", elapse__os_error_text(failure));
     enum elapse_error error = start_scheduler(life->run);
     if (error != ELAPSE_OK)
-        return elapse_error_text(error);
-    return life->run->options->data != NULL ? run_durable_open(life->run) : NULL;
+        return error_of(STATUS_FAILED, "%s", elapse_error_text(error));
+    return life->run->options->data != NULL ? run_durable_open(life->run, ENDING_SIGNALS)
+                                            : STATUS_OK;
 }
 
 enum exit_status run_file(const struct run_options *options)
@@ -334,16 +336,13 @@ enum exit_status run_file(const struct run_options *options)
         error = run_input_open(&life.input, options->file);
     if (error != 0)
         return error_of(STATUS_USAGE, "%s: %s", run.input_name, elapse__os_error_text(error));
-    const char *fault = begin(&life);
-    if (fault != NULL) {
-        /* The system has no more threads or files. The exit of the program frees everything. */
-        print_error("%s", fault);
-        return STATUS_FAILED;
-    }
+    enum exit_status status = begin(&life);
+    if (status != STATUS_OK)
+        return status; /* the exit of the program frees everything */
     if (options->line != NULL)
         take_lines(&life);
     live(&life);
-    enum exit_status status = finish(&life);
+    status = finish(&life);
     (void)elapse_scheduler_free(run.scheduler);
     run_durable_free(run.durable);
     if (options->program != NULL)

@@ -260,10 +260,33 @@ class Refusals(DataTest):
         process = self.begin_data("--answers")
         self.wait_until_kept(process)
         outcome = self.run_program("run", "--data", "d")
-        self.assertEqual(outcome.status, support.STATUS_FAILED, outcome)
+        self.assertEqual(outcome.status, support.STATUS_USAGE, outcome)
         self.assertIn(f"--data: d: process {process.pid} has opened this queue", outcome.errors)
         outcome = self.run_program("export", "d")
         self.assertIn(f"d: process {process.pid} has opened this queue", outcome.errors)
+
+    def test_a_directory_that_cannot_be_opened(self):
+        """The status is that of export, and the message names the directory."""
+        self.write("file", "no directory")
+        for directory in ("file", "missing/d"):
+            outcome = self.run_program("run", "--data", directory)
+            self.assertEqual((outcome.status, outcome.output), (support.STATUS_USAGE, ""), outcome)
+            self.assertTrue(outcome.errors.startswith(f"elapse run: --data: {directory}"), outcome)
+            self.assertEqual(self.run_program("export", directory).status, support.STATUS_USAGE)
+
+    def test_a_signal_ends_it_while_the_directory_is_read(self):
+        """A pipe in place of a file of the log is read without end."""
+        journal = Path(self.directory) / "d" / "journal"
+        journal.mkdir(parents=True)
+        os.mkfifo(journal / "1.log")
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            (journal.parent / "lock").unlink(missing_ok=True)
+            process = self.begin_data()
+            while not (journal.parent / "lock").exists():
+                self.assertIsNone(process.poll())
+                time.sleep(0.01)
+            process.send_signal(number)
+            self.assertEqual(process.wait(timeout=100), -number)
 
     def test_what_a_queue_cannot_keep_is_reported(self):
         for text, says in (("in 1s " + "k" * 251, "at most 250 bytes"),
