@@ -243,6 +243,9 @@ typedef void elapse_hand_back_function(const struct elapse_handed_back *handed_b
  * run. Then ends all threads, and treats the pending tasks as `how` says. Cancelling stays
  * possible; after the call it answers GONE.
  *
+ * If an action that is to run waits for its key, and a destructor on another thread uses that key,
+ * the call waits for the destructor. Such a destructor must not wait for the call.
+ *
  * A scheduler that was never started can be closed too. Then RUN_DUE and RUN_ALL run the tasks on
  * the calling thread, as they do if time is manual. RUN_DELAYED requires a scheduler that is
  * started, or manual time. If time is manual, other threads step meanwhile.

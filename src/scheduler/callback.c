@@ -35,8 +35,44 @@ void elapse__destroy(const struct elapse_scheduler *scheduler,
     elapse__callback_leave(&callback);
 }
 
+/* ---- keys that destructors release ---- */
+
+uint64_t elapse__keys_released(struct elapse_scheduler *scheduler)
+{
+    elapse__lock(&scheduler->step_lock);
+    uint64_t released = scheduler->keys_released;
+    elapse__unlock(&scheduler->step_lock);
+    return released;
+}
+
+bool elapse__wait_for_released_key(struct elapse_scheduler *scheduler, uint64_t before,
+                                   uint64_t until_ns)
+{
+    bool in_time = true;
+    elapse__lock(&scheduler->step_lock);
+    ELAPSE__ASSERT_THAT(scheduler->keys_released, >=, before);
+    while (scheduler->keys_released == before && in_time)
+        in_time =
+            elapse__condition_wait_at_most(&scheduler->step_over, &scheduler->step_lock, until_ns);
+    bool released = scheduler->keys_released != before;
+    elapse__unlock(&scheduler->step_lock);
+    return released;
+}
+
+/* Counts a released key, and wakes the thread that waits for one. */
+static void note_released_key(struct elapse_scheduler *scheduler)
+{
+    elapse__lock(&scheduler->step_lock);
+    scheduler->keys_released++;
+    elapse__condition_broadcast(&scheduler->step_over);
+    elapse__unlock(&scheduler->step_lock);
+}
+
+/* ---- ended tasks ---- */
+
 /* Notes that the context is destroyed, and releases the key that the ended task held. Wakes the
- * clock thread for the task that waits for that key. */
+ * clock thread for the task that waits for that key or, once closing has begun, the thread that
+ * closes. */
 static void conclude_end(struct elapse_scheduler *scheduler, struct elapse__ended_task *ended)
 {
     struct elapse__ended_task released = {0};
@@ -45,8 +81,11 @@ static void conclude_end(struct elapse_scheduler *scheduler, struct elapse__ende
     elapse__shard_note_destroyed(ended->shard, ended);
     if (ended->held_key != NULL)
         started = elapse__shard_release_key(ended->shard, ended->held_key, &released);
+    bool tells_close = ended->held_key != NULL && ended->shard->closed;
     elapse__shard_unlock(ended->shard);
     elapse__scheduler_wake_at(scheduler, started);
+    if (tells_close)
+        note_released_key(scheduler);
     elapse__key_release(released.key, &scheduler->options.allocator);
 }
 

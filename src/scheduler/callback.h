@@ -32,6 +32,15 @@ void elapse__destroy(const struct elapse_scheduler *scheduler,
 void elapse__ended_task_dispose(struct elapse_scheduler *scheduler,
                                 struct elapse__ended_task *ended);
 
+/* Returns how often destructors have released their keys since closing began. */
+uint64_t elapse__keys_released(struct elapse_scheduler *scheduler);
+
+/* Waits until elapse__keys_released would not return `before` any more, but no longer than until
+ * `until_ns` by the monotonic clock; ELAPSE_NEVER: without end. Returns false if that time came
+ * first. */
+bool elapse__wait_for_released_key(struct elapse_scheduler *scheduler, uint64_t before,
+                                   uint64_t until_ns);
+
 /* Returns whether this scheduler has called the user's code on this thread, and the code has not
  * returned. */
 bool elapse__in_callback(const struct elapse_scheduler *scheduler);

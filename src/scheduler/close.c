@@ -4,6 +4,7 @@
 #include "../base/assert.h"
 #include "callback.h"
 #include "clock_thread.h"
+#include "due_list.h"
 #include "due_search.h"
 #include "lease.h"
 #include "now.h"
@@ -40,19 +41,52 @@ static void close_shards(struct elapse_scheduler *scheduler, bool runs_all)
     }
 }
 
+/* Returns whether a task is due and waits for its key. Requires that no task is QUEUED, and that no
+ * action runs. So the key is in use because a thread of the user is inside a destructor. */
+static bool any_waits_for_key(struct elapse_scheduler *scheduler)
+{
+    bool waits = false;
+    for (unsigned i = 0; i < scheduler->options.shards && !waits; i++) {
+        struct elapse__shard *shard = &scheduler->shards[i];
+        elapse__shard_lock(shard);
+        waits = elapse__due_list_any(shard);
+        ELAPSE__ASSERT(shard->closed);
+        ELAPSE__ASSERT_THAT(shard->running, ==, 0);
+        ELAPSE__ASSERT(!waits || shard->destroying > 0);
+        elapse__shard_unlock(shard);
+    }
+    return waits;
+}
+
+/* Waits until a task is due at `now`, or no task waits for its key, but no longer than until
+ * `until_ns`. Returns false if that time came first. Looks again after each destructor that has
+ * released its key, because another destructor may wait for the task that is due now. */
+static bool wait_for_keys(struct elapse_scheduler *scheduler, struct elapse__ticks now,
+                          uint64_t until_ns)
+{
+    for (;;) {
+        uint64_t released = elapse__keys_released(scheduler);
+        if (elapse__is_anything_due(scheduler, now) || !any_waits_for_key(scheduler))
+            return true;
+        if (!elapse__wait_for_released_key(scheduler, released, until_ns))
+            return false;
+    }
+}
+
 /* Runs all tasks that are due at `now`, and the tasks that wait for their key. Waits no longer than
  * until `until_ns`. Returns whether all of these tasks have run. Requires that the clock thread has
  * left and all shards are closed: this thread does the work of the clock thread. */
 static bool run_tasks(struct elapse_scheduler *scheduler, struct elapse__ticks now,
                       uint64_t until_ns)
 {
-    if (elapse__work_queue_workers(&scheduler->queue) == 0) {
-        (void)elapse__run_due_in_order(scheduler, now, NULL);
-        return true;
-    }
+    bool has_workers = elapse__work_queue_workers(&scheduler->queue) > 0;
     do {
-        (void)elapse__deliver(scheduler, now);
-        if (!elapse__work_queue_wait_quiet(&scheduler->queue, until_ns))
+        if (has_workers)
+            (void)elapse__deliver(scheduler, now);
+        else
+            (void)elapse__run_due_in_order(scheduler, now, NULL);
+        if (!elapse__work_queue_wait_quiet(&scheduler->queue, until_ns) ||
+            !wait_for_keys(scheduler, now, until_ns))
             return false;
         now = elapse__now_if_set_back(scheduler, now);
     } while (elapse__is_anything_due(scheduler, now));

@@ -21,6 +21,13 @@ static inline bool elapse__is_in_due_list(const struct elapse__task *task)
     return task->state == ELAPSE__TASK_QUEUED || task->state == ELAPSE__TASK_WAITING;
 }
 
+/* Returns whether any task is in a list of the shard. */
+static inline bool elapse__due_list_any(const struct elapse__shard *shard)
+{
+    return shard->due_by_monotonic.first != ELAPSE__NO_TASK ||
+           shard->due_by_wall_clock.first != ELAPSE__NO_TASK;
+}
+
 /* Looks at the tasks of the shard that are due and have not begun, in the lists and still in the
  * wheels. Returns how late the oldest of them is; 0 if no task is due. `now_ns` and `wall_clock_ns`
  * are the present by the two clocks. */

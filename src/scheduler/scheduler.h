@@ -34,9 +34,9 @@
  * that closes the scheduler does the work of the clock thread.
  *
  * Each shard has a lock. The sleeper and the work queue have a lock each. `step_lock` guards
- * `stepping`, and `pull_lock` guards `pull_turn_taken`. No thread holds two locks at once, with one
- * exception: in pull mode a thread that holds `pull_lock` may take the lock of the sleeper. Builds
- * with assertions test this rule: see lock.h.
+ * `stepping` and `keys_released`, and `pull_lock` guards `pull_turn_taken`. No thread holds two
+ * locks at once, with one exception: in pull mode a thread that holds `pull_lock` may take the lock
+ * of the sleeper. Builds with assertions test this rule: see lock.h.
  *
  * No thread calls the user's code while it holds a lock. The allocator is the user's code, too. A
  * thread that holds a lock makes only these calls of the system: it reads a clock, it sets and
@@ -117,9 +117,11 @@ struct elapse_scheduler {
     unsigned next_shard; /* the next delivery begins with this shard; used by the thread that puts
                             handles into the queue */
     struct elapse__lock step_lock;
-    struct elapse__condition step_over; /* `stepping` became false */
+    struct elapse__condition step_over; /* `stepping` became false, or `keys_released` has grown */
     /* A thread is inside step, or the clock thread runs tasks. Guarded by step_lock. */
     bool stepping;
+    /* How often a destructor has released its key since closing began. Guarded by step_lock. */
+    uint64_t keys_released;
     struct elapse__lock pull_lock;
     struct elapse__condition pull_turn; /* `pull_turn_taken` became false, or close has begun */
     bool pull_turn_taken; /* one of the threads that wait in take has the turn: it sleeps until the

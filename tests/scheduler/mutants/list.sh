@@ -173,6 +173,14 @@ mutant close_joins_none_that_have_left src/scheduler/workers.c \
 
 mutant close_forgets_that_all_are_to_run src/scheduler/close.c \
     'close_shards(scheduler, [-scheduler->runs_all-]{+false+}); /*'
+mutant close_drops_tasks_that_wait_for_a_destructor src/scheduler/close.c \
+    '[- ||
+            !wait_for_keys(scheduler, now, until_ns)-])
+            return false;'
+mutant destructor_wakes_no_close src/scheduler/callback.c \
+    'bool tells_close = [-ended->held_key != NULL && ended->shard->closed-]{+false+};'
+mutant close_waits_for_all_keys_at_once src/scheduler/close.c \
+    'if ([-elapse__is_anything_due(scheduler, now) || -]!any_waits_for_key(scheduler))'
 mutant recurring_tasks_stay_while_delayed_run src/scheduler/close.c \
     'return [-(recurrence == NULL || recurrence->kind == ELAPSE_RECUR_NEVER) &&
            -]elapse__shard_deadline_ns(shard, task) != ELAPSE_NEVER;'

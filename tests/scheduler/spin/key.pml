@@ -1,17 +1,18 @@
 /*
  * Tasks with one key: src/scheduler/shard_schedule.c, shard_change.c, shard_run.c, shard_steps.c,
- * callback.c.
+ * callback.c, close.c.
  *
  * Task 0 has the key and recurs at most twice. Another thread schedules task 1 with the same key,
  * replacing the pending task, and then cancels it; a third thread schedules task 2, which replaces the
- * pending task or keeps it; a fourth one moves task 0 twice. Two workers run due tasks. Either all
- * tasks have destructors, or none has. The lock of the shard guards everything, so one holding of it is one step.
+ * pending task or keeps it; a fourth one moves task 0 twice, or closes the scheduler and lets all tasks
+ * run. Two workers run due tasks. Either all tasks have destructors, or none has. The lock of the shard
+ * guards everything, so one holding of it is one step.
  *
  * Shown: with one key no two actions run at once, and none begins while a destructor runs; a task that was
  * replaced never begins again, not even if its successor was cancelled; the key names the task
  * that is pending, and there is at most one; `pending` counts it, and its count is 0 in the end;
  * each task ends once and is destroyed once; a task that waits for the key runs; and the
- * key is dropped in the end, and not while it is in use.
+ * key is dropped in the end, and not while it is in use. Closing leaves no task that waits for the key.
  *
  * Mutants, one macro each, that have to be found out:
  *   MUTANT_REVIVED         a task that was replaced while it ran may be moved (fault 5)
@@ -23,6 +24,9 @@
  *   MUTANT_NOT_RELEASED    it is not started when the destructor returns
  *   MUTANT_KEY_DROPPED     the key is dropped when a task ends, although it is in use
  *   MUTANT_COUNTED_TWICE   replacing a task counts the new one as well
+ *   MUTANT_CLOSE_DROPS     close does not look for a task that waits while a destructor runs
+ *   MUTANT_CLOSE_NOT_TOLD  it does, and the end of the destructor does not wake it
+ *   MUTANT_CLOSE_LATE      it looks how many keys were released after it has seen that a task waits
  */
 #define TASKS 3
 #define NOBODY 9
@@ -43,6 +47,13 @@ byte key_destroying;
 
 byte pending;
 bool moved; /* the task that runs was rescheduled meanwhile */
+byte busy;  /* workers that have a task */
+
+bool closes;
+bool closed; /* and all tasks are to run */
+bool clock_ended;
+bool collected;
+byte keys_released;
 
 /* What users were promised. */
 byte acting;             /* actions under way */
@@ -109,7 +120,8 @@ inline start_waiting()
     fi
 }
 
-/* elapse__ended_task_dispose: the destructor, then elapse__shard_release_key. */
+/* elapse__ended_task_dispose: the destructor, then elapse__shard_release_key and, without the lock,
+ * note_released_key. */
 inline dispose(task)
 {
     d_step { assert(!destroyed[task]); destroyed[task] = true; destructing++ };
@@ -121,8 +133,18 @@ inline dispose(task)
         start_waiting();
 #endif
         drop_idle_key();
+        tells = closed;
         check()
-    }
+    };
+    if
+    :: d_step { tells ->
+            tells = false;
+#ifndef MUTANT_CLOSE_NOT_TOLD
+            keys_released++
+#endif
+        }
+    :: else -> skip
+    fi
 }
 
 /* elapse__shard_cancel_next_run */
@@ -141,10 +163,10 @@ inline cancel_next_run(task)
 /* ---- workers ---- */
 
 /* elapse__shard_take_due, and then the queue */
-inline take_due(task)
+inline take_due(task, by_closer)
 {
     d_step {
-        state[task] == PENDING;
+        state[task] == PENDING && clock_ended == by_closer;
         if
         :: IN_USE -> state[task] = WAITING
         :: else -> state[task] = QUEUED
@@ -165,6 +187,7 @@ inline begin(task)
     :: else -> pending--
     fi;
     acting++;
+    busy++;
     moved = false;
     check()
 }
@@ -174,8 +197,8 @@ inline finish(task)
 {
     acting--;
     if
-    :: runs_again[task] && !moved && occurrences == 0 -> cancel_next_run(task)
-    :: runs_again[task] && !moved && occurrences > 0 -> occurrences--
+    :: runs_again[task] && !moved && (occurrences == 0 || closed) -> cancel_next_run(task)
+    :: runs_again[task] && !moved && occurrences > 0 && !closed -> occurrences--
     :: else -> skip
     fi;
     key_running = NOBODY;
@@ -200,18 +223,19 @@ inline run_on()
     :: ended != NOBODY && have_destructors -> dispose(task)
     :: else -> skip
     fi;
-    d_step { ended = NOBODY; task = 0 }
+    d_step { ended = NOBODY; task = 0; busy-- }
 }
 
 proctype worker()
 {
     byte task;
     byte ended = NOBODY;
+    bool tells;
 end_idle:
     do
-    :: take_due(0)
-    :: take_due(1)
-    :: take_due(2)
+    :: take_due(0, false)
+    :: take_due(1, false)
+    :: take_due(2, false)
     :: d_step { state[0] == QUEUED -> task = 0; begin(0) }; run_on()
     :: d_step { state[1] == QUEUED -> task = 1; begin(1) }; run_on()
     :: d_step { state[2] == QUEUED -> task = 2; begin(2) }; run_on()
@@ -244,7 +268,9 @@ inline admit(task, keeps)
 {
     d_step {
         if
-        :: key_pending != NOBODY && keeps -> state[task] = ENDED; destroyed[task] = true
+        :: closed || (key_pending != NOBODY && keeps) ->
+            state[task] = ENDED;
+            destroyed[task] = true
         :: else ->
             if
             :: key_pending != NOBODY -> replace_pending();
@@ -292,6 +318,7 @@ inline cancel(task)
 proctype replaces_and_cancels()
 {
     byte old = NOBODY;
+    bool tells;
     admit(1, false);
     cancel(1)
 }
@@ -299,6 +326,7 @@ proctype replaces_and_cancels()
 proctype keeps_or_replaces()
 {
     byte old = NOBODY;
+    bool tells;
     bool keeps;
     if
     :: keeps = true
@@ -337,6 +365,46 @@ proctype moves()
     reschedule()
 }
 
+#define ANY(what) (state[0] == what || state[1] == what || state[2] == what)
+
+/* close_as, with run_tasks and wait_for_keys */
+proctype closes_it()
+{
+    byte before;
+    closed = true;
+    clock_ended = true;
+deliver:
+    do
+    :: take_due(0, true)
+    :: take_due(1, true)
+    :: take_due(2, true)
+    :: !ANY(PENDING) -> break
+    od;
+    !ANY(QUEUED) && !ANY(RUNNING) && busy == 0; /* elapse__work_queue_wait_quiet */
+#ifndef MUTANT_CLOSE_DROPS
+look:
+    before = keys_released;
+    if
+    :: ANY(PENDING) -> goto deliver
+    :: else -> skip
+    fi;
+    if
+    :: ANY(WAITING) ->
+#ifdef MUTANT_CLOSE_LATE
+        before = keys_released;
+#endif
+        keys_released != before;
+        goto look
+    :: else -> before = 0
+    fi;
+#endif
+    if
+    :: ANY(PENDING) -> goto deliver
+    :: else -> skip
+    fi;
+    d_step { assert(!ANY(WAITING) && !ANY(QUEUED) && !ANY(RUNNING)); collected = true }
+}
+
 init {
     atomic {
         if
@@ -350,7 +418,10 @@ init {
         run worker();
         run replaces_and_cancels();
         run keeps_or_replaces();
-        run moves()
+        if
+        :: run moves()
+        :: closes = true; run closes_it()
+        fi
     }
 }
 
@@ -360,5 +431,6 @@ active proctype at_rest()
     timeout ->
     assert(state[0] == ENDED && state[1] == ENDED && state[2] == ENDED);
     assert(destroyed[0] && destroyed[1] && destroyed[2] && destructing == 0);
-    assert(pending == 0 && !key_exists && acting == 0)
+    assert(pending == 0 && !key_exists && acting == 0 && busy == 0);
+    assert(collected == closes)
 }
