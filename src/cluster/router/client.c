@@ -164,6 +164,7 @@ void elapse__router_client_received(struct elapse__router_client *client, uint64
     if (size == 0 || client->ending || client->dead)
         return;
     ELAPSE__ASSERT_THAT(size, <=, elapse__router_client_room(client));
+    elapse__router_transaction_heard(client);
     if (!elapse__buffer_append(&client->input, bytes, size))
         elapse__router_client_fail(client);
     else

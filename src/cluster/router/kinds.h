@@ -114,6 +114,10 @@ void elapse__router_transaction_end(struct elapse__router_client *client);
  * without a transaction. */
 void elapse__router_transaction_spoil(struct elapse__router_client *client);
 
+/* Notes that bytes have come from the client, so that its transaction is not discarded as silent.
+ */
+void elapse__router_transaction_heard(struct elapse__router_client *client);
+
 /* Keeps a command for EXEC. It counts as `parts` parts. Returns NULL, or why the command is not
  * kept. Then the transaction is spoiled: EXEC will do nothing. */
 const char *elapse__router_transaction_keep(struct elapse__router_client *client,

@@ -73,6 +73,22 @@ static void kept_too_long(struct elapse__router_alarm *alarm)
           "EXECABORT Transaction discarded: nothing came for 60 s.");
 }
 
+/* Starts the client's time limit again. */
+static void await_client(struct elapse__router_transaction *transaction)
+{
+    struct elapse__router *router = transaction->client->router;
+
+    ELAPSE__ASSERT(transaction->spoiled == NULL);
+    elapse_wheel_start(&router->wheel, &transaction->alarm.timer,
+                       router->now + ELAPSE__ROUTER_PARTS_IDLE_MS);
+}
+
+void elapse__router_transaction_heard(struct elapse__router_client *client)
+{
+    if (client->transaction != NULL && client->transaction->spoiled == NULL)
+        await_client(client->transaction);
+}
+
 /* Counts `bytes` more, and starts the client's time limit again. Returns false, and counts nothing,
  * if all transactions together would take too many bytes. */
 static bool count_bytes(struct elapse__router_transaction *transaction, size_t bytes)
@@ -84,8 +100,7 @@ static bool count_bytes(struct elapse__router_transaction *transaction, size_t b
         return false;
     router->kept += bytes;
     transaction->memory += bytes;
-    elapse_wheel_start(&router->wheel, &transaction->alarm.timer,
-                       router->now + ELAPSE__ROUTER_PARTS_IDLE_MS);
+    await_client(transaction);
     return true;
 }
 

@@ -57,7 +57,7 @@ enum {
      * number. */
     ELAPSE__ROUTER_PARTS_MAX = 1000,          /* each key, id or lease of a command is a part */
     ELAPSE__ROUTER_PARTS_BYTES_MAX = 3 << 20, /* bytes of the arguments */
-    ELAPSE__ROUTER_PARTS_IDLE_MS = 60000, /* a transaction ends after so long without a command */
+    ELAPSE__ROUTER_PARTS_IDLE_MS = 60000, /* a transaction ends when nothing comes for so long */
 };
 
 /* What happens to a fragment whose link is lost after the fragment was wholly sent. */

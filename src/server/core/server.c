@@ -177,6 +177,22 @@ static void come_free(struct elapse__connection *connection)
     elapse__connection_release(connection);
 }
 
+/* Ends the time that a transaction waits for its client, unless the client was heard meanwhile, or
+ * waits for the server itself. */
+static void come_silent(struct elapse__connection *connection)
+{
+    struct elapse__server *server = connection->server;
+    uint64_t begin_ms = is_served(connection) ? server->now.boot_ms : connection->heard_ms;
+    uint64_t end_ms = begin_ms + ELAPSE__KEPT_MS;
+
+    ELAPSE__ASSERT_THAT(connection->kept_bytes, >, 0);
+    ELAPSE__ASSERT_THAT(begin_ms, <=, server->now.boot_ms);
+    if (end_ms > server->now.boot_ms)
+        elapse_wheel_start(&server->wheel, &connection->kept.timer, end_ms);
+    else
+        connection->protocol->kept_too_long(connection);
+}
+
 /* Returns whether timers are left that are due. */
 static bool turn_timers(struct elapse__server *server)
 {
@@ -189,7 +205,7 @@ static bool turn_timers(struct elapse__server *server)
         if (alarm->idle != NULL && alarm == &alarm->idle->guess)
             come_free(alarm->idle);
         else if (alarm->idle != NULL && alarm == &alarm->idle->kept)
-            alarm->idle->protocol->kept_too_long(alarm->idle);
+            come_silent(alarm->idle);
         else if (alarm->idle != NULL)
             come_idle(alarm->idle);
         else

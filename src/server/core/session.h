@@ -76,8 +76,9 @@ struct elapse__protocol {
     enum elapse__session_step (*run)(struct elapse__connection *connection, const uint8_t *bytes,
                                      size_t size, size_t *used);
 
-    /* Called when the client has sent nothing for ELAPSE__KEPT_MS since elapse__session_keep. The
-     * function must call elapse__session_keep_nothing. NULL: the protocol keeps nothing. */
+    /* Called when nothing has come from the client for ELAPSE__KEPT_MS, and its session keeps
+     * something. It is not called while the client waits for the server. The function must call
+     * elapse__session_keep_nothing. NULL: the protocol keeps nothing. */
     void (*kept_too_long)(struct elapse__connection *connection);
 
     /* Runs a command that was parsed elsewhere. Never returns NEED. NULL: the protocol takes no

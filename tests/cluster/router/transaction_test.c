@@ -341,6 +341,16 @@ TRANSACTION_TEST(a_minute_of_silence_discards_it)
     expect_sent(f, f->links[0], "");
 }
 
+TRANSACTION_TEST(one_whose_next_command_comes_slowly_is_kept)
+{
+    say(f, c, "MULTI\nKICKID 2");
+    pass(f, 59999);
+    say_bytes(f, c, "*1\r\n$4\r\nEX");
+    pass(f, 59999);
+    say_bytes(f, c, "EC\r\n");
+    expect_sent(f, f->links[0], "MULTI\nKICKID 2\nEXEC\n");
+}
+
 /* ---- lost links, and other owners ---- */
 
 /* The partition discards what has come without EXEC. */

@@ -155,6 +155,11 @@ mutant too_long_command_spoils_nothing src/server/resp/session.c \
 -]        return elapse__resp_reply_error(
             connection,
             "ERR too long'
+mutant only_whole_commands_break_the_silence src/server/core/server.c \
+    'if (end_ms > server->now.boot_ms{+ && false+})
+        elapse_wheel_start(&server->wheel, &connection->kept.timer, end_ms);'
+mutant who_waits_for_the_server_is_silent src/server/core/server.c \
+    'begin_ms = [-is_served(connection) ? server->now.boot_ms : -]connection->heard_ms;'
 mutant transaction_outlives_its_silence src/server/core/run.c \
     'server->now.boot_ms + [-ELAPSE__KEPT_MS-]{+2 * ELAPSE__KEPT_MS+}'
 mutant puts_before_do_not_fill_the_tube src/server/resp/put.c \

@@ -383,6 +383,38 @@ RESP_TEST(a_transaction_of_a_silent_client_is_discarded)
     says("RESERVE t", "*0|");
 }
 
+RESP_TEST(a_transaction_whose_next_command_comes_slowly_is_kept)
+{
+    says("MULTI", "+OK|");
+    says("PUT t one", QUEUED);
+    pass(59999);
+    say(&c, "*1\r\n$4\r\nEX");
+    pass(59999);
+    say(&c, "EC\r\n");
+    hear(&c, "*1|*2|:1|+scheduled|");
+}
+
+RESP_TEST(a_transaction_that_waits_for_the_journal_is_kept)
+{
+    static char put[8000];
+    struct client other;
+
+    memset(put, 'x', sizeof put - 1);
+    for (size_t i = 0; i < sizeof "PUT u " - 1; i++)
+        put[i] = "PUT u "[i];
+    connect(&other);
+    says("MULTI", "+OK|");
+    says("PUT t one", QUEUED);
+    while (!elapse__journal_is_full(f.engine.journal))
+        ask(&other, put);
+    ask(&c, "EXEC");
+    pass(60000);
+    pass(60000);
+    assert_true(elapse__journal_is_full(f.engine.journal));
+    commit();
+    assert_non_null(strstr(hear_some(&c, 1000), "+scheduled"));
+}
+
 RESP_TEST(a_lost_connection_discards_its_transaction)
 {
     says("MULTI", "+OK|");
