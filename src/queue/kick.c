@@ -227,8 +227,9 @@ enum elapse__queue_result elapse__queue_kick(struct elapse__queue *queue,
     struct elapse__queue_tube *tube = elapse__queue_tube_find(queue, kick->tube);
     if (tube == NULL || kick->kicked >= kick->wanted)
         return ELAPSE__QUEUE_OK;
-    if (kick->kicked == 0 && elapse__ring_empty(&tube->buried))
+    if (kick->kicked == 0 && elapse__ring_empty(&tube->buried) && !kick->only_buried)
         kick->delayed = true;
+    ELAPSE__ASSERT(!kick->delayed || !kick->only_buried);
     if (kick->delayed)
         return kick_delayed(queue, tube, kick);
     for (uint32_t i = 0; i < ELAPSE__QUEUE_KICK_MAX; i++) {

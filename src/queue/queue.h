@@ -510,6 +510,7 @@ struct elapse__queue_kick {
     uint32_t pass_max; /* 0: ELAPSE__QUEUE_KICK_PASS_MAX */
     uint64_t kicked;   /* how many jobs were made ready */
     uint64_t position; /* where the last record of the kick ends */
+    bool only_buried;  /* delayed jobs are not kicked */
     bool delayed;      /* no job was buried, so the soonest delayed jobs are kicked */
     bool chosen;       /* a pass has ended, and the jobs that it has chosen are kicked */
     bool full;         /* that pass has chosen as many jobs as it could */
@@ -519,11 +520,11 @@ struct elapse__queue_kick {
 };
 
 /* Makes jobs of a tube ready: the buried jobs, the oldest first; if there are none, the soonest
- * delayed jobs. Does a slice of the work. Returns OK when all is done; KEPT when it must be called
- * again; or an error, and then the jobs counted in `kicked` are ready. After REFUSED it may be
- * called again, and passes over no job. Cost of n delayed jobs: one pass over all jobs of the queue
- * for each ELAPSE__QUEUE_KICK_PASS_MAX of n, O(log n) for each job of the tube, and 16 bytes of
- * memory for each job of a pass. */
+ * delayed jobs, unless `only_buried` is true. Does a slice of the work. Returns OK when all is
+ * done; KEPT when it must be called again; or an error, and then the jobs counted in `kicked` are
+ * ready. After REFUSED it may be called again, and passes over no job. Cost of n delayed jobs: one
+ * pass over all jobs of the queue for each ELAPSE__QUEUE_KICK_PASS_MAX of n, O(log n) for each job
+ * of the tube, and 16 bytes of memory for each job of a pass. */
 enum elapse__queue_result elapse__queue_kick(struct elapse__queue *queue,
                                              struct elapse__queue_now now,
                                              struct elapse__queue_kick *kick);

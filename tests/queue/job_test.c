@@ -561,6 +561,24 @@ QUEUE_TEST(kick_of_more_jobs_than_a_pass_chooses_takes_more_passes)
     assert_int_equal(kick_soonest(f, JOBS, 3800, 1500), 3 * 5 + 2);
 }
 
+QUEUE_TEST(kick_of_buried_jobs_alone_takes_no_delayed_job)
+{
+    struct elapse__queue_put later = job("b");
+    later.delay_ms = 1000;
+    uint64_t delayed = put(f, later, ELAPSE__QUEUE_SCHEDULED);
+    uint64_t buried = put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
+    struct elapse__queue_handed handed = take(f);
+    assert_ok(elapse__queue_bury(f->queue, f->now, holder(&handed), NULL).result);
+    for (unsigned round = 0; round < 2; round++) {
+        struct elapse__queue_kick kick = {.tube = text("t"), .wanted = 9, .only_buried = true};
+        assert_ok(elapse__queue_kick(f->queue, f->now, &kick));
+        elapse__queue_kick_end(f->queue, &kick);
+        assert_int_equal(kick.kicked, round == 0 ? 1 : 0);
+        assert_int_equal(state_of(f, buried), ELAPSE__QUEUE_READY);
+        assert_int_equal(state_of(f, delayed), ELAPSE__QUEUE_DELAYED);
+    }
+}
+
 /* A journal that takes nothing now is asked again, about the same job. */
 QUEUE_TEST(kick_passes_over_no_job_when_the_journal_is_busy)
 {

@@ -56,6 +56,13 @@ enum exit_status answer_join(enum exit_status before, enum exit_status next)
     return before;
 }
 
+bool answer_is_of_older_server(const redisReply *reply)
+{
+    static const char error[] = "ERR wrong number of arguments for 'kick'";
+
+    return reply->type == REDIS_REPLY_ERROR && strncmp(reply->str, error, sizeof error - 1) == 0;
+}
+
 bool answer_is_text(const redisReply *reply)
 {
     return reply->type == REDIS_REPLY_STATUS || reply->type == REDIS_REPLY_STRING;

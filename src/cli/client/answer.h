@@ -41,6 +41,11 @@ struct answer answer_of_word(const redisReply *reply, bool running_is_well);
  * the error `strange`, which says what the reply should have been. */
 struct answer answer_of_other(const redisReply *reply, const char *strange);
 
+/* Returns whether the server does not know KICK with BURIED, because it is of 0.3.0 or older. */
+bool answer_is_of_older_server(const redisReply *reply);
+#define ANSWER_OLDER_SERVER \
+    "the server is older than this program, and cannot kick buried jobs alone: give a count"
+
 /* Returns the status that belongs to an error of the server. */
 enum exit_status answer_status_of_error(const char *error);
 

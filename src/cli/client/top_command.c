@@ -350,6 +350,8 @@ static void act(struct top *top, const char *what)
     message_silence(false);
     if (reply == NULL)
         (void)snprintf(top->hint, sizeof top->hint, "%s: no answer", what);
+    else if (answer_is_of_older_server(reply))
+        (void)snprintf(top->hint, sizeof top->hint, "%s: %s", what, ANSWER_OLDER_SERVER);
     else if (reply->type == REDIS_REPLY_INTEGER)
         (void)snprintf(top->hint, sizeof top->hint, "%s: %lld jobs", what, reply->integer);
     else
@@ -380,12 +382,13 @@ static void confirm(struct top *top)
     }
     request_add_text(request, key == 'k' ? "KICK" : "PAUSE");
     request_add(request, top->tube, top->tube_length);
-    if (key == 'k')
+    if (key == 'k') {
         request_add_number(request, tube != NULL ? tube->counts.buried : 0);
-    else
+        /* The jobs may have gone since, and without this word KICK would take delayed ones. */
+        request_add_text(request, "BURIED");
+    } else {
         request_add_text(request, is_paused ? "0s" : "10m");
-    /* If there are no buried jobs, KICK would make the delayed jobs ready, so it must not be
-     * sent. */
+    }
     if (key != 'k' || (tube != NULL && tube->counts.buried > 0))
         act(top, key == 'k' ? "kick" : is_paused ? "resume" : "pause");
 }

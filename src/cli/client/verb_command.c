@@ -308,8 +308,7 @@ static void add_options(const struct call *call)
         request_add_text(&call->client->request, "DETAILS");
 }
 
-/* Stores in call->count how many jobs of the tube are buried. If there are none, the command must
- * do nothing, because KICK would make the tube's delayed jobs ready. */
+/* Stores in `*buried` how many jobs of the tube are buried. */
 static enum exit_status count_buried(struct call *call, const char *tube, uint64_t *buried)
 {
     enum exit_status status;
@@ -346,15 +345,21 @@ static enum exit_status ask(struct call *call, char *const *parts, int count)
     request_add_text(request, call->verb->word);
     for (int i = 0; i < count; i++)
         request_add_text(request, parts[i]);
-    if (call->all)
+    if (call->all) {
         request_add_number(request, buried);
+        /* Without this word KICK takes delayed jobs, if the last buried one has gone since. */
+        request_add_text(request, "BURIED");
+    }
     if (call->verb->behind != NULL)
         request_add_text(request, call->verb->behind);
     add_options(call);
     redisReply *reply = client_ask(call->client, &status);
     if (reply == NULL)
         return status;
-    status = take(call, reply, parts, count);
+    if (call->all && answer_is_of_older_server(reply))
+        status = error_of(STATUS_FAILED, ANSWER_OLDER_SERVER);
+    else
+        status = take(call, reply, parts, count);
     freeReplyObject(reply);
     return status;
 }

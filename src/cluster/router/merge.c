@@ -173,11 +173,13 @@ void elapse__router_kick_step(struct elapse__router_command *command)
         elapse__router_argument(elapse__buffer_first(&command->tube),
                                 elapse__buffer_size(&command->tube)),
         elapse__router_argument(
-            digits, elapse__decimal_write(digits, command->wanted - command->counts[0]))};
+            digits, elapse__decimal_write(digits, command->wanted - command->counts[0])),
+        elapse__router_argument_text("BURIED")};
+    uint32_t count = command->only_buried ? 4 : 3;
+    ELAPSE__ASSERT_THAT(count, <=, sizeof kick / sizeof *kick);
     command->rounds++;
     command->fragments = 1;
-    (void)elapse__router_lane_send(lane, command, ELAPSE__ROUTER_LOSS_UNKNOWN, kick,
-                                   sizeof kick / sizeof *kick);
+    (void)elapse__router_lane_send(lane, command, ELAPSE__ROUTER_LOSS_UNKNOWN, kick, count);
 }
 
 /* ---- the answer of one partition ---- */

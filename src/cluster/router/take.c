@@ -368,8 +368,10 @@ static enum elapse__router_taken take_kick(const struct call *call)
 {
     uint64_t wanted = 0;
 
-    if (call->count != 3 || !elapse__decimal_read(call->arguments[2].bytes, call->arguments[2].size,
-                                                  UINT64_MAX, &wanted))
+    bool only_buried = call->count == 4 && elapse__wire_resp_is(call->arguments[3], "BURIED");
+    if ((call->count != 3 && !only_buried) ||
+        !elapse__decimal_read(call->arguments[2].bytes, call->arguments[2].size, UINT64_MAX,
+                              &wanted))
         return take_anywhere(call);
     if (!elapse__ring_empty(&call->client->commands))
         return ELAPSE__ROUTER_TAKEN_LATER;
@@ -383,6 +385,7 @@ static enum elapse__router_taken take_kick(const struct call *call)
         return ELAPSE__ROUTER_TAKEN;
     command->is_barrier = true;
     command->wanted = wanted;
+    command->only_buried = only_buried;
     command->first = first;
     command->is_whole = is_whole;
     if (!elapse__buffer_append(&command->tube, call->arguments[1].bytes, call->arguments[1].size))

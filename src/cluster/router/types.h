@@ -255,6 +255,7 @@ struct elapse__router_command {
     bool is_whole;                   /* only one partition is asked: it has the tube (braces) */
     uint64_t counts[2];              /* for CANCELALL, PAUSE, KICK: sums of the answers */
     uint64_t wanted;                 /* for KICK: how many jobs to kick */
+    bool only_buried;                /* for KICK: it says BURIED */
     uint32_t first;                  /* for KICK: the partition that is asked first */
     uint32_t rounds;                 /* for KICK: how many partitions were asked */
     struct elapse__buffer tube;      /* for KICK: the tube */

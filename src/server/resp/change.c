@@ -227,11 +227,14 @@ static struct elapse__queue_answer do_kick(struct elapse__queue *queue,
 /* Begins a KICK. Its memory is kept between its steps. */
 static bool begin_kick(const struct elapse__resp_call *call)
 {
+    static const struct elapse__wire_resp_option option = {"BURIED", 0};
     uint64_t wanted = 0;
+    uint32_t place = 0;
 
     ELAPSE__ASSERT_THAT(call->session->done, ==, 0);
     ELAPSE__ASSERT(call->pass == NULL);
-    if (!elapse__resp_read_number(call, 2, UINT64_MAX, &wanted))
+    if (!elapse__resp_read_number(call, 2, UINT64_MAX, &wanted) ||
+        !elapse__resp_find_options(call, 3, &option, 1, &place))
         return false;
     call->session->kick = calloc(1, sizeof *call->session->kick);
     if (call->session->kick == NULL) {
@@ -239,6 +242,7 @@ static bool begin_kick(const struct elapse__resp_call *call)
         return false;
     }
     call->session->kick->wanted = wanted;
+    call->session->kick->only_buried = place != 0;
     return true;
 }
 

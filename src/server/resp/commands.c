@@ -45,8 +45,8 @@ static const struct elapse__resp_command commands[] = {
      "Answers PONG, or the message"},
     {"BURY", elapse__resp_bury, -3, CHANGES, ELAPSE__VERB_BURY, "workers",
      "id lease [id lease ...] [ERROR text]", "Sets jobs aside until somebody kicks them"},
-    {"KICK", elapse__resp_kick, 3, SWEEPS, ELAPSE__VERB_KICK, "jobs", "tube count",
-     "Makes buried jobs ready; if there are none, delayed ones"},
+    {"KICK", elapse__resp_kick, -3, SWEEPS, ELAPSE__VERB_KICK, "jobs", "tube count [BURIED]",
+     "Makes buried jobs ready; if there are none, delayed ones, unless it says BURIED"},
     {"LIST", elapse__resp_list, -2, ELAPSE__RESP_READS, ELAPSE__VERB_LIST, "look",
      "tube [STATE state [SOONEST | NEWEST]] [TAG tag] [RECURRING] [CURSOR cursor] [COUNT count] "
      "[KEYS] [BODY bytes]",

@@ -114,6 +114,21 @@ class Tubes(VerbTest):
         self.assertEqual(self.done("kick", "t", "--all"), "kicked 2\n")
         self.assertEqual(self.state(1)["state"], "delayed")
 
+    def test_kick_all_while_the_buried_jobs_go(self):
+        """The last one goes between the question and the kick. An older server does not know the word that helps."""
+        commands = []
+
+        def answer(connection):
+            commands.append(connection.recv(1000))
+            connection.sendall(b"*2\r\n$6\r\nburied\r\n:2\r\n")
+            commands.append(connection.recv(1000))
+            connection.sendall(b"-ERR wrong number of arguments for 'kick' command; syntax: KICK tube count\r\n")
+        outcome = self.client("kick", "t", "--all", "--server", Stranger(self, answer).address)
+        self.assertIn(b"STATS", commands[0])
+        self.assertIn(b"$4\r\nKICK\r\n$1\r\nt\r\n$1\r\n2\r\n$6\r\nBURIED\r\n", commands[1])
+        self.assertEqual((outcome.status, outcome.output), (FAILED, ""), outcome)
+        self.assertIn("the server is older than this program", outcome.errors)
+
     def test_pause_and_resume(self):
         self.done("put", "t", "x")
         self.assertEqual(self.done("pause", "t", "1h"), "t ok\n")

@@ -133,6 +133,10 @@ BRACES_TEST(a_kick_asks_one_partition)
     expect_sent(f, last(f), "KICK a{eu} 5\n");
     answer(f, last(f), ":2\r\n");
     expect(f, c, ":2\r\n");
+    say(f, c, "KICK a{eu} 5 buried\nKICK a{eu} 5 other");
+    expect_sent(f, last(f), "KICK a{eu} 5 BURIED\n");
+    answer(f, last(f), ":2\r\n");
+    expect(f, c, ":2\r\n");
 }
 
 BRACES_TEST(a_page_is_of_one_partition)

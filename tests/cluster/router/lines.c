@@ -54,6 +54,7 @@ static const char *const templates[] = {
     "NACK %i %l %i %l ERROR x",
     "NACK %i %l %i %l ERROR x IN 1s AFTER 1s",
     "KICK t %n",
+    "KICK t %n BURIED",
     "KICK t x",
     "KICKID %i",
     "LOOKUP t %k",

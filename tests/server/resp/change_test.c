@@ -169,6 +169,7 @@ RESP_TEST(kick)
     says("KICK nowhere 1", ":0|");
     says("KICK t 5", ":2|");
     says("KICK t x", "-ERR not a number, or out of range: 'x'|");
+    says("KICK t 1 x", "-ERR syntax error: there is no option 'x'|");
     says("PUT t b IN 1h", "*2|:4|+scheduled|");
     says("KICKID 4", "+ok|");
     /* "gone" would say that there is no such job. */
@@ -177,6 +178,20 @@ RESP_TEST(kick)
     says("KICKID 4", "+running|");
     says("KICKID 99", "+gone|");
     begins(&c, "KICKID x", "-ERR");
+}
+
+RESP_TEST(kick_of_buried_jobs_alone)
+{
+    says("PUT t b IN 1h", "*2|:1|+scheduled|");
+    says("PUT t b", "*2|:2|+scheduled|");
+    says("KICK t 5 BURIED", ":0|");
+    begins(&c, "RESERVE t", "*1|*8|:2|");
+    says("BURY 2 1-1", "+ok|");
+    says("KICK t 5 buried", ":1|");
+    says("KICK t 5 BURIED", ":0|");
+    says("KICK nowhere 5 BURIED", ":0|");
+    assert_int_equal(state_of(1), ELAPSE__QUEUE_DELAYED);
+    says("KICK t 5", ":1|");
 }
 
 /* ---- a disk that becomes full in the middle of a command ---- */
