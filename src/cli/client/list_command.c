@@ -46,7 +46,7 @@ struct list {
     bool held; /* groups that a limit holds back */
     bool watch;
     uint64_t interval_ns;
-    bool lacks_job;  /* the server could not read some job */
+    bool lacks_job;  /* the server could not read some job; without `watch` */
     bool has_titles; /* the titles were added before */
     uint64_t limit;  /* 0: none */
     uint64_t listed;
@@ -123,9 +123,14 @@ static void add_titles(struct list *list)
     list->has_titles = true;
 }
 
+/* Adds the line of a job or a tube, or what is wrong with a job. */
 static void add_line(struct list *list, const redisReply *entry)
 {
-    if (entry->type == REDIS_REPLY_STRING) {
+    if (entry->type == REDIS_REPLY_ERROR) {
+        buffer_add_text(&list->lines, "a job of the list: ");
+        buffer_add_text(&list->lines, quote_text(entry->str, entry->len).text);
+        buffer_add_text(&list->lines, "\n");
+    } else if (entry->type == REDIS_REPLY_STRING) {
         render_text(&list->lines, entry);
         buffer_add_text(&list->lines, "\n");
     } else {
@@ -148,11 +153,13 @@ static enum exit_status add_page(struct list *list, const redisReply *reply, cha
     }
     for (size_t i = 0; i < entries->elements; i++) {
         const redisReply *entry = entries->element[i];
-        if (entry->type == REDIS_REPLY_ERROR) {
+        bool is_error = entry->type == REDIS_REPLY_ERROR;
+        if (is_error && !list->watch) {
             print_error("a job of the list: %s", quote_text(entry->str, entry->len).text);
             list->lacks_job = true;
+            continue;
         }
-        if (entry->type != REDIS_REPLY_ARRAY && entry->type != REDIS_REPLY_STRING)
+        if (entry->type != REDIS_REPLY_ARRAY && entry->type != REDIS_REPLY_STRING && !is_error)
             continue;
         if (is_json)
             print_json(list, entry);
@@ -287,23 +294,35 @@ static enum exit_status draw(struct list *list)
     return output_finish();
 }
 
+/* Lists into `lines`. Prints no message, because a message would spoil the picture. If the list
+ * fails, stores the message in `*why`. */
+static enum exit_status list_silently(struct list *list, const char **why)
+{
+    elapse__buffer_clear(&list->lines);
+    list->listed = 0;
+    list->has_titles = false;
+    bool was_silent = message_silence(true);
+    enum exit_status status = list_pages(list);
+    (void)message_silence(was_silent);
+    if (status == STATUS_GONE) {
+        buffer_add_text(&list->lines, "there is nothing now\n");
+        return STATUS_OK;
+    }
+    *why = status == STATUS_OK ? NULL : message_left_out();
+    return status;
+}
+
 /* Lists and draws again and again, until the user presses q. */
 static enum exit_status watch(struct list *list)
 {
     struct screen screen;
+    const char *why = NULL;
     char key = ' ';
     enum exit_status status = screen_open(&screen, "\033[?1049h\033[?25l", "\033[?25h\033[?1049l");
 
     while (status == STATUS_OK && key != 'q') {
-        elapse__buffer_clear(&list->lines);
-        list->listed = 0;
-        list->has_titles = false;
-        message_silence(true);
-        status = list_pages(list);
-        message_silence(false);
-        if (status == STATUS_GONE)
-            buffer_add_text(&list->lines, "there is nothing now\n");
-        if (status == STATUS_OK || status == STATUS_GONE)
+        status = list_silently(list, &why);
+        if (status == STATUS_OK)
             status = draw(list);
         uint64_t until_ns = elapse__os_monotonic_ns() + list->interval_ns;
         uint64_t now_ns;
@@ -314,8 +333,8 @@ static enum exit_status watch(struct list *list)
         }
     }
     screen_close(&screen);
-    if (connection_fault(list->client->connection) != CONNECTION_WORKS)
-        (void)session_report(list->client->connection, &list->client->settings);
+    if (why != NULL)
+        print_error("%s", why);
     return status;
 }
 

@@ -345,9 +345,9 @@ static void act(struct top *top, const char *what)
 {
     enum exit_status status;
 
-    message_silence(true);
+    (void)message_silence(true);
     redisReply *reply = client_ask(top->client, &status);
-    message_silence(false);
+    (void)message_silence(false);
     if (reply == NULL)
         (void)snprintf(top->hint, sizeof top->hint, "%s: no answer", what);
     else if (answer_is_of_older_server(reply))
@@ -560,13 +560,13 @@ static void sample_again(struct top *top)
     ELAPSE__ASSERT(top->has_now);
     if (connection_fault(connection) != CONNECTION_WORKS)
         connection_open(connection);
-    message_silence(true);
+    (void)message_silence(true);
     bool is_new = take_sample(top) == STATUS_OK;
     if (is_new && top->level != LEVEL_TUBES)
         is_new = sample_text(top) == STATUS_OK;
     if (top->selected[LEVEL_TUBES] >= top->now->tube_count)
         top->selected[LEVEL_TUBES] = top->now->tube_count > 0 ? top->now->tube_count - 1 : 0;
-    message_silence(false);
+    (void)message_silence(false);
     top->fault = NULL;
     if (is_new)
         return;

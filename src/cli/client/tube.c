@@ -57,9 +57,9 @@ enum exit_status tube_say_gone(struct client *client, const char *tube)
 
     nearest_begin(&nearest, tube, strlen(tube));
     /* The search only serves a message. So its own failure is not reported. */
-    message_silence(true);
+    bool was_silent = message_silence(true);
     size_t names = search(client, &nearest);
-    message_silence(false);
+    (void)message_silence(was_silent);
     struct nearest_question question = nearest_ask(&nearest);
     return error_of(STATUS_GONE, "there is no such tube: %s%s", quote_string(tube).text,
                     nearest.count > 0 ? question.text

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../../base/assert.h"
 #include "text.h"
@@ -13,6 +14,7 @@
 static const char *command_words = "elapse";
 static const char *program_path = "elapse";
 static bool is_silent;
+static char left_out[8192]; /* the last message that was left out */
 
 void message_set_command(const char *command)
 {
@@ -40,18 +42,28 @@ const char *message_program(void)
 
 __attribute__((format(printf, 1, 0))) static void print_line(const char *format, va_list arguments)
 {
-    char line[8192];
+    char line[sizeof left_out];
 
-    if (is_silent)
-        return;
     vsnprintf(line, sizeof line, format, arguments);
     mask_control_characters(line);
+    if (is_silent) {
+        memcpy(left_out, line, strlen(line) + 1);
+        return;
+    }
     fprintf(stderr, "%s: %s\n", command_words, line);
 }
 
-void message_silence(bool silent)
+bool message_silence(bool silent)
 {
+    bool was_silent = is_silent;
+
     is_silent = silent;
+    return was_silent;
+}
+
+const char *message_left_out(void)
+{
+    return left_out;
 }
 
 void print_error(const char *format, ...)

@@ -40,8 +40,11 @@ void message_set_program(const char *path);
 const char *message_program(void);
 
 /* Sets whether messages are left out, because the terminal shows a picture that they would spoil.
- */
-void message_silence(bool silent);
+ * Returns the setting before. */
+bool message_silence(bool silent);
+
+/* Returns the last message that was left out, without the words that it begins with; "": none. */
+const char *message_left_out(void);
 
 /* Prints "elapse COMMAND: ", the message and a line end. Control characters, which a file name may
  * have, become '?', so that a message is always one line. */

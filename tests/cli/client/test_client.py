@@ -1,6 +1,7 @@
 """Tests the commands that use a server: elapse put, cancel, reschedule, lookup, list, stats, top."""
 
 import base64
+import contextlib
 import fcntl
 import os
 import pty
@@ -604,6 +605,56 @@ class Connections(ClientTest):
         self.addCleanup(listing.wait)
         self.addCleanup(listing.kill)
         return listing, ours
+
+    def watch(self, *answers):
+        """Runs `elapse list --watch` against a server that answers one LIST after another by these.
+        Returns its status, what it drew, and its messages."""
+        def talk(connection):
+            left = list(answers)
+            while said := connection.recv(1000):
+                if b"STATS" in said:
+                    connection.sendall(b"$-1\r\n")  # there is no such tube
+                elif b"TUBES" in said:
+                    connection.sendall(b"*2\r\n:0\r\n*0\r\n")
+                elif left:
+                    connection.sendall(left.pop(0))
+                else:
+                    return
+        ours, theirs = pty.openpty()
+        self.addCleanup(os.close, ours)
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+        watching = subprocess.Popen(
+            [support.PROGRAM, "list", "t", "--watch", "--interval", "100ms", "--server",
+             Stranger(self, talk).address],
+            stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE)
+        os.close(theirs)
+        self.addCleanup(watching.wait)
+        self.addCleanup(watching.kill)
+        errors = watching.communicate(timeout=LONG_S)[1].decode()
+        drawn = b""
+        with contextlib.suppress(OSError):  # the end of a terminal
+            while some := os.read(ours, 65536):
+                drawn += some
+        return watching.returncode, drawn.decode(), errors
+
+    def test_a_watch_that_ends_says_why(self):
+        empty = b"*2\r\n:0\r\n*0\r\n"
+        for answers, status, says in (
+                ([b"-TRYAGAIN no owner\r\n"], NO_SERVER, "elapse list: TRYAGAIN no owner\n"),
+                ([empty, b"-NOPERM no right\r\n"], NOT_AUTHORISED, "elapse list: NOPERM no right\n"),
+                ([empty, empty], UNKNOWN, "nobody knows whether the command was done\n")):
+            outcome = self.watch(*answers)
+            self.assertEqual(outcome[0], status, outcome)
+            self.assertTrue(outcome[2].endswith(says), outcome)
+            self.assertEqual(outcome[2].count("\n"), 1, outcome)
+            self.assertEqual("there is nothing now" in outcome[1], len(answers) > 1, outcome)
+
+    def test_a_watch_shows_that_a_job_cannot_be_read_and_goes_on(self):
+        page = (b"*2\r\n:0\r\n*2\r\n-DAMAGED %s job\r\n"
+                b"*4\r\n$2\r\nid\r\n:4711\r\n$5\r\nstate\r\n$7\r\ndelayed\r\n")
+        status, drawn, errors = self.watch(page % b"first", page % b"second", b"-TRYAGAIN no owner\r\n")
+        self.assertEqual((status, errors), (NO_SERVER, "elapse list: TRYAGAIN no owner\n"))
+        self.assertRegex(drawn, "(?s)a job of the list: 'DAMAGED first job'.*4711.*'DAMAGED second job'.*4711")
 
     def test_a_list_says_how_far_it_is(self):
         """A search for one job among a million gets hundreds of replies without a job."""
