@@ -229,6 +229,10 @@ mutant kick_of_many_ends_after_one_pass src/queue/kick.c \
     'return[- kick->full && kick->kicked < kick->wanted ? ELAPSE__QUEUE_KEPT :-] ELAPSE__QUEUE_OK;'
 mutant kick_passes_over_a_job_that_waits_for_the_journal src/queue/kick.c \
     'return [-answer.result-]{+(kick->kept--, answer.result)+}; /* the next call'
+mutant kick_of_buried_jobs_alone_takes_delayed_ones src/queue/kick.c \
+    'elapse__ring_empty(&tube->buried)[- && !kick->only_buried-])
+        kick->delayed = true;
+    [-ELAPSE__ASSERT(!kick->delayed || !kick->only_buried);-]'
 mutant kick_takes_the_latest src/queue/kick.c \
     'else if ({+!+}comes_later(*kept_at(kick, 0), item))'
 mutant records_are_not_used_again src/queue/slab.c \
@@ -415,7 +419,7 @@ mutant errors_below_the_log_are_kept src/queue/forget.c \
 mutant transaction_counts_no_errors src/queue/transact.c \
     ': small[- + error_bytes(change)-];'
 mutant arrival_of_a_known_token_counts src/queue/arrive.c \
-    '    if ([-is_known(queue, arrival, &hash)-]{+false && is_known(queue, arrival, &hash)+}) {'
+    '    if ([-elapse__queue_arrival_is_known(queue, arrival, &hash)-]{+false && elapse__queue_arrival_is_known(queue, arrival, &hash)+}) {'
 mutant token_of_an_arrival_is_not_kept src/queue/arrive.c \
     'elapse__queue_wait_again(queue, entry, due, true);
     else

@@ -175,7 +175,7 @@ mutant copy_of_a_job_forgets_the_error src/queue/fields.c \
 # ---- arrivals and transactions ----
 
 mutant arrival_of_a_known_token_counts src/queue/arrive.c \
-    '    if ([-is_known(queue, arrival, &hash)-]{+false && is_known(queue, arrival, &hash)+}) {'
+    '    if ([-elapse__queue_arrival_is_known(queue, arrival, &hash)-]{+false && elapse__queue_arrival_is_known(queue, arrival, &hash)+}) {'
 mutant token_of_an_arrival_is_not_kept src/queue/arrive.c \
     'elapse__queue_wait_again(queue, entry, due, true);
     else
