@@ -240,6 +240,10 @@ mutant kick_of_many_ends_after_one_pass src/queue/kick.c \
     'return[- kick->full && kick->kicked < kick->wanted ? ELAPSE__QUEUE_KEPT :-] ELAPSE__QUEUE_OK;'
 mutant kick_passes_over_a_job_that_waits_for_the_journal src/queue/kick.c \
     'return [-answer.result-]{+(kick->kept--, answer.result)+}; /* the next call'
+mutant kick_of_buried_jobs_alone_takes_delayed_ones src/queue/kick.c \
+    'elapse__ring_empty(&tube->buried)[- && !kick->only_buried-])
+        kick->delayed = true;
+    [-ELAPSE__ASSERT(!kick->delayed || !kick->only_buried);-]'
 mutant kick_takes_the_latest src/queue/kick.c \
     'else if ({+!+}comes_later(*kept_at(kick, 0), item))'
 mutant records_are_not_used_again src/queue/slab.c \

@@ -176,6 +176,18 @@ mutant cancelled_job_is_seen_by_its_id src/server/resp/rights.c \
     '&view) [-== ELAPSE__QUEUE_GONE-]{+!= ELAPSE__QUEUE_OK+})'
 mutant right_is_not_asked_for src/server/resp/session.c \
     'if (!goes_on && [-!elapse__resp_is_allowed(call)-]{+call->session->transaction != NULL && !elapse__resp_is_allowed(call)+}) {'
+mutant right_is_asked_for_in_the_middle_of_a_command src/server/resp/session.c \
+    'if ([-!goes_on && -]!elapse__resp_is_allowed(call)) {'
+mutant password_that_goes_in_the_middle_of_a_command_gives_all_rights src/server/resp/session.c \
+    'if ([-goes_on && !call->session->known-]{+false+})'
+mutant right_is_asked_for_in_the_middle_of_a_kick src/server/beanstalkd/session.c \
+    'is_allowed(connection, user, verb, command, &refusal)[- && !session->goes_on-])'
+mutant job_is_not_hidden_from_a_command_that_waits src/server/beanstalkd/session.c \
+    'if (user != NULL && [-!is_allowed(connection, user, verb, command, &refusal) && !session->goes_on-]{+!session->goes_on && !is_allowed(connection, user, verb, command, &refusal)+})'
+mutant kick_tells_the_error_alone src/server/resp/change.c \
+    'if (answer.result == ELAPSE__QUEUE_OK[- || kicking.kick->kicked > 0-])'
+mutant commands_that_change_nothing_are_not_checked src/server/resp/transaction.c \
+    'if ([-!passes(call)-]{+changes_jobs(call->command) && !passes(call)+}) {'
 mutant right_is_not_asked_for_at_exec src/server/resp/transaction.c \
     'if ([-!elapse__resp_is_allowed(&call)-]{+false+})'
 mutant client_says_for_whom_a_command_is src/server/resp/rights.c \
