@@ -136,8 +136,10 @@ static bool build_kick(struct elapse__building *building)
     if (!elapse__build_word(building, "KICK") || !elapse__build_tube(building))
         return false;
     const json_t *count = elapse__build_find(building, "count");
-    return count == NULL ? elapse__build_refuse(building, "count", "this member is missing")
-                         : elapse__build_number(building, "count", count);
+    if (count == NULL)
+        return elapse__build_refuse(building, "count", "this member is missing");
+    return elapse__build_number(building, "count", count) &&
+           elapse__build_flag(building, "BURIED", "buried");
 }
 
 static bool build_cancel_all(struct elapse__building *building)

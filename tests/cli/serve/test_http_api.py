@@ -224,6 +224,8 @@ class Operations(HttpTest):
         self.assertEqual(self.get("/api/v1/jobs/3")["state"], "delayed")
         self.assertEqual(self.post("nack", **holders[2]), {"result": "gone"})
         self.assertEqual(self.post("kick", tube="a", count=10), {"kicked": 1})
+        # No job is buried now, and a delayed one is there.
+        self.assertEqual(self.post("kick", tube="a", count=10, buried=True), {"kicked": 0})
         self.assertEqual(self.post("kick", id="3"), {"result": "ok"})
         self.assertEqual(self.post("kick", id="99"), {"result": "gone"})
         # It is ready already; and a worker has it.

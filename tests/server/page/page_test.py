@@ -1017,6 +1017,13 @@ class Live(PageTest):
         self.press("Kick")
         self.said("mails")
         self.window.wait(lambda: (self.tube("mails")["Ready"], self.tube("mails")["Buried"]) == ("2", "1"), "two kicked jobs")
+        # Somebody else kicks the last one while the question is open. No delayed job is kicked in its place.
+        later, _ = client.ask("PUT", "mails", "later", "IN", "1h")
+        self.press_of_tube("mails", "Kick")
+        self.assertEqual(client.ask("KICK", "mails", "10"), 1)
+        self.press("Kick")
+        self.said("0 jobs of mails kicked.")
+        self.assertEqual(client.ask("LOOKUPID", later)["state"], "delayed")
         self.press_of_tube("mails", "Pause")
         self.press("Pause")
         self.said("paused for 10m")
