@@ -593,8 +593,10 @@ enum exit_status run_durable_open(struct run *run, unsigned signals)
     elapse__os_signals_release(&run->signals, signals);
     enum exit_status status = open_queue(durable);
     elapse__os_signals_hold(&run->signals, signals);
-    if (status != STATUS_OK)
+    if (status != STATUS_OK) {
+        run_durable_free(durable);
         return status;
+    }
     run->durable = durable;
     enum elapse_error error = take_over(durable);
     if (error != ELAPSE_OK)

@@ -337,8 +337,10 @@ enum exit_status run_file(const struct run_options *options)
     if (error != 0)
         return error_of(STATUS_USAGE, "%s: %s", run.input_name, elapse__os_error_text(error));
     enum exit_status status = begin(&life);
-    if (status != STATUS_OK)
-        return status; /* the exit of the program frees everything */
+    if (status != STATUS_OK) {
+        run_input_close(&life.input);
+        return status; /* the exit of the program frees everything else */
+    }
     if (options->line != NULL)
         take_lines(&life);
     live(&life);

@@ -145,11 +145,11 @@ void elapse__server_set_usage(struct elapse__server *server, uint64_t user_us, u
 /* ---- turns ---- */
 
 /* Returns whether the connection waits for the server, and not for its client. A connection in the
- * ring `work` or `stalled` has a command under way. Answers that come later do not count while the
- * client does not read those that it could have. */
+ * ring `work` or `stalled` has a command under way. Answers that come later, also those of reserves
+ * that wait for jobs, do not count while the client does not read those that it could have. */
 static bool is_served(const struct elapse__connection *connection)
 {
-    return connection->waiting > 0 || elapse__ring_has_node(&connection->work) ||
+    return elapse__ring_has_node(&connection->work) ||
            (connection->marks.count > 0 && elapse__buffer_size(&connection->out) == 0);
 }
 

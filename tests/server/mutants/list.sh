@@ -106,8 +106,6 @@ mutant one_connection_too_many src/server/core/connection.c \
     'figures->connections <{+=+} server->options.connections_max'
 mutant input_has_no_bound src/server/core/connection.c \
     'return [-there < most ? most - there : 0-]{+most+};'
-mutant idle_closes_waiting_reserves src/server/core/server.c \
-    '[-connection->waiting > 0 ||-]'
 
 # ---- a disk that cannot read ----
 
