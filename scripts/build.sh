@@ -41,19 +41,22 @@ build()
     cmake --preset "$preset" && cmake --build "build/$preset" "${targets[@]}"
 }
 
+# cannot_write FILE: ends the script.
+cannot_write()
+{
+    echo "Build failed: $1 cannot be written; was build/ made by another user?" >&2
+    exit 1
+}
+
 # Two commands may run at a time. The second waits until the first has built.
 if ! mkdir -p build || ! exec {lock}>"build/$preset.lock"; then
-    echo "Build failed: build/$preset.lock cannot be written; was build/ made by another user?" >&2
-    exit 1
+    cannot_write "build/$preset.lock"
 fi
 if ! flock --nonblock "$lock"; then
     echo "Waiting for another build: $preset" >&2
     flock "$lock"
 fi
-if ! : >"$log"; then
-    echo "Build failed: $log cannot be written; was build/ made by another user?" >&2
-    exit 1
-fi
+: >"$log" || cannot_write "$log"
 
 [[ -e build/$preset ]] || echo "The first build takes some minutes." >&2
 if [[ -t 2 ]]; then

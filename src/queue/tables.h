@@ -113,9 +113,11 @@ enum elapse__queue_result elapse__queue_tube_get(struct elapse__queue *queue,
                                                  struct elapse__queue_text name,
                                                  struct elapse__queue_tube **tube);
 
-/* Does what elapse__queue_tube_hold does, also if there are as many tubes as tubes_max. */
-enum elapse__queue_result elapse__queue_tube_hold_always(struct elapse__queue *queue,
-                                                         struct elapse__queue_text name);
+/* Does what elapse__queue_tube_hold does; if `always`, also if there are as many tubes as
+ * tubes_max.
+ */
+enum elapse__queue_result elapse__queue_hold_tube(struct elapse__queue *queue,
+                                                  struct elapse__queue_text name, bool always);
 
 /* Releases the tube if it has no jobs, no groups, no holds and no settings. */
 void elapse__queue_tube_end_if_empty(struct elapse__queue *queue, struct elapse__queue_tube *tube);

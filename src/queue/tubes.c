@@ -216,8 +216,8 @@ void elapse__queue_tubes_free(struct elapse__queue *queue)
 
 /* ---- verbs ---- */
 
-static enum elapse__queue_result hold_tube(struct elapse__queue *queue,
-                                           struct elapse__queue_text name, bool always)
+enum elapse__queue_result elapse__queue_hold_tube(struct elapse__queue *queue,
+                                                  struct elapse__queue_text name, bool always)
 {
     if (!elapse__queue_text_fits(name, 1, ELAPSE__QUEUE_TUBE_BYTES_MAX))
         return ELAPSE__QUEUE_ARGUMENT;
@@ -231,13 +231,7 @@ static enum elapse__queue_result hold_tube(struct elapse__queue *queue,
 enum elapse__queue_result elapse__queue_tube_hold(struct elapse__queue *queue,
                                                   struct elapse__queue_text name)
 {
-    return hold_tube(queue, name, false);
-}
-
-enum elapse__queue_result elapse__queue_tube_hold_always(struct elapse__queue *queue,
-                                                         struct elapse__queue_text name)
-{
-    return hold_tube(queue, name, true);
+    return elapse__queue_hold_tube(queue, name, false);
 }
 
 void elapse__queue_tube_drop(struct elapse__queue *queue, struct elapse__queue_text name)

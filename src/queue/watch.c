@@ -16,34 +16,32 @@ void elapse__queue_watch_tell(struct elapse__queue *queue, struct elapse__queue_
     elapse__ring_append(&queue->watch_news, &watch->news);
 }
 
-/* Watches a tube that was held for the watch. */
-static void begin(struct elapse__queue *queue, struct elapse__queue_text name,
-                  struct elapse__queue_watch *watch)
+/* Holds a tube and watches it; if `always`, also if there are as many tubes as tubes_max. */
+static enum elapse__queue_result begin(struct elapse__queue *queue, struct elapse__queue_text name,
+                                       bool always, struct elapse__queue_watch *watch)
 {
+    enum elapse__queue_result result = elapse__queue_hold_tube(queue, name, always);
+    if (result != ELAPSE__QUEUE_OK)
+        return result;
     *watch = (struct elapse__queue_watch){.tube = elapse__queue_tube_find(queue, name)};
     ELAPSE__ASSERT(watch->tube->watch == NULL);
     ELAPSE__ASSERT_THAT(watch->tube->holds, >, 0); /* invariant 13: a watched tube stays */
     watch->tube->watch = watch;
+    return ELAPSE__QUEUE_OK;
 }
 
 enum elapse__queue_result elapse__queue_watch_begin(struct elapse__queue *queue,
                                                     struct elapse__queue_text name,
                                                     struct elapse__queue_watch *watch)
 {
-    enum elapse__queue_result result = elapse__queue_tube_hold(queue, name);
-    if (result == ELAPSE__QUEUE_OK)
-        begin(queue, name, watch);
-    return result;
+    return begin(queue, name, false, watch);
 }
 
 enum elapse__queue_result elapse__queue_watch_begin_always(struct elapse__queue *queue,
                                                            struct elapse__queue_text name,
                                                            struct elapse__queue_watch *watch)
 {
-    enum elapse__queue_result result = elapse__queue_tube_hold_always(queue, name);
-    if (result == ELAPSE__QUEUE_OK)
-        begin(queue, name, watch);
-    return result;
+    return begin(queue, name, true, watch);
 }
 
 static void take_out(struct elapse__queue_watch *watch)

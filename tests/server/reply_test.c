@@ -409,7 +409,7 @@ SERVER_TEST(a_client_whose_put_waits_for_the_disk_is_not_idle)
 /* The first reply of a request of HTTP stays where it is until the last one can be read. */
 SERVER_TEST(a_request_of_http_is_never_idle)
 {
-    struct elapse__connection_facts facts = {.is_pipe = true};
+    struct elapse__connection_facts facts = {.is_request = true};
     struct client a = {.attended = false};
     options.idle_ms = 1000;
     serve();

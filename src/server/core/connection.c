@@ -29,7 +29,7 @@ static size_t session_bytes(const struct elapse__server *server)
 static void arm_idle(struct elapse__connection *connection)
 {
     struct elapse__server *server = connection->server;
-    if (server->options.idle_ms > 0 && !connection->facts.is_pipe)
+    if (server->options.idle_ms > 0 && !connection->facts.is_request)
         elapse_wheel_start(&server->wheel, &connection->idle.timer,
                            connection->heard_ms + server->options.idle_ms);
 }

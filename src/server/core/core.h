@@ -211,10 +211,10 @@ struct elapse__connection_facts {
     bool may_use_beanstalkd; /* the client came by loopback or by a unix socket; this matters only
                                 if there are passwords */
     bool speaks_resp3;       /* the client is a node, which has greeted the shell */
-    bool takes_whole; /* the shell takes the bytes of an answer when it has all of them, so no
-                         answer waits until bytes before it were sent */
-    bool is_pipe;     /* a part of this process reads the replies, and ends the connection, so
-                         `idle_ms` does not hold for it */
+    /* The client is a request of HTTP. A part of this process reads the replies: it takes the bytes
+     * of an answer when it has all of them, and it ends the connection. So no answer waits until
+     * bytes before it were sent, and `idle_ms` does not hold. */
+    bool is_request;
     /* NULL: the connection gets bytes. The source must outlive the connection. */
     struct elapse__command_source *source;
     uint64_t place; /* the place of the client's address, for wrong passwords: guesses.h */

@@ -34,14 +34,14 @@ bool elapse__connection_may_format(const struct elapse__connection *connection)
 {
     size_t waiting = elapse__buffer_size(&connection->out);
 
-    if (connection->facts.takes_whole)
+    if (connection->facts.is_request)
         return true;
     return waiting < ELAPSE__OUT_BYTES && waiting < connection->server->options.output_bytes_max;
 }
 
 bool elapse__connection_is_choked(const struct elapse__connection *connection)
 {
-    if (connection->facts.takes_whole)
+    if (connection->facts.is_request)
         return false;
     /* The first replies wait for the socket. Further replies would only wait behind them. */
     if (connection->reply_bytes > 0 && !elapse__connection_may_format(connection))

@@ -158,7 +158,7 @@ static void come_idle(struct elapse__connection *connection)
     struct elapse__server *server = connection->server;
     uint64_t end_ms = connection->heard_ms + server->options.idle_ms;
 
-    ELAPSE__ASSERT(!connection->facts.is_pipe);
+    ELAPSE__ASSERT(!connection->facts.is_request);
     if (end_ms > server->now.boot_ms || is_served(connection) ||
         !elapse__ring_empty(&connection->leases.leases)) {
         uint64_t again_ms = server->now.boot_ms + server->options.idle_ms;

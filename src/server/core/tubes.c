@@ -5,13 +5,8 @@
 
 #include "tubes.h"
 
-typedef enum elapse__queue_result watch_begin_function(struct elapse__queue *queue,
-                                                       struct elapse__queue_text name,
-                                                       struct elapse__queue_watch *watch);
-
 static struct elapse__server_tube *get_tube(struct elapse__server *server,
-                                            struct elapse__queue_text name,
-                                            watch_begin_function *begin,
+                                            struct elapse__queue_text name, bool always,
                                             enum elapse__queue_result *result)
 {
     struct elapse__queue *jobs = server->engine->jobs;
@@ -20,7 +15,11 @@ static struct elapse__server_tube *get_tube(struct elapse__server *server,
     *result = ELAPSE__QUEUE_OK;
     if (tube == NULL) {
         tube = calloc(1, sizeof *tube);
-        *result = tube == NULL ? ELAPSE__QUEUE_NO_MEMORY : begin(jobs, name, &tube->watch);
+        if (tube == NULL)
+            *result = ELAPSE__QUEUE_NO_MEMORY;
+        else
+            *result = always ? elapse__queue_watch_begin_always(jobs, name, &tube->watch)
+                             : elapse__queue_watch_begin(jobs, name, &tube->watch);
         if (*result != ELAPSE__QUEUE_OK) {
             free(tube);
             return NULL;
@@ -35,14 +34,14 @@ struct elapse__server_tube *elapse__server_tube_get(struct elapse__server *serve
                                                     struct elapse__queue_text name,
                                                     enum elapse__queue_result *result)
 {
-    return get_tube(server, name, elapse__queue_watch_begin, result);
+    return get_tube(server, name, false, result);
 }
 
 struct elapse__server_tube *elapse__server_tube_get_always(struct elapse__server *server,
                                                            struct elapse__queue_text name,
                                                            enum elapse__queue_result *result)
 {
-    return get_tube(server, name, elapse__queue_watch_begin_always, result);
+    return get_tube(server, name, true, result);
 }
 
 void elapse__server_tube_give(struct elapse__server *server, struct elapse__server_tube *tube)

@@ -115,7 +115,6 @@ static struct call *new_call(struct elapse__http *http, struct evhttp_request *r
         return NULL;
     call->hello.left = call->reply.left = 1;
     call->wait.lost = on_lost;
-    call->pipe.takes_whole = true;
     call->pipe.output = on_output;
     call->pipe.ended = on_ended;
     if (elapse__http_wait_begin(&call->wait, http, &http->calls, request))

@@ -388,10 +388,10 @@ bool elapse__loop_turn(struct elapse__loop *loop)
 
 void elapse__loop_welcome(struct elapse__loop *loop, struct elapse__peer *peer)
 {
+    /* The pipes of a cluster's links are connected without a welcome, so this one is a request's.
+     */
     struct elapse__connection_facts facts = {.may_use_beanstalkd = peer->is_local,
-                                             .takes_whole =
-                                                 peer->pipe != NULL && peer->pipe->takes_whole,
-                                             .is_pipe = peer->pipe != NULL,
+                                             .is_request = peer->pipe != NULL,
                                              .place = peer->place,
                                              .shell = peer};
 

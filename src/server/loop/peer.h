@@ -85,7 +85,6 @@ struct elapse__loop_pipe {
                                                      uint32_t *count);
     void (*ran)(struct elapse__loop_pipe *pipe, bool is_done);
     bool has_commands; /* the pipe has commands of which the core was not told yet */
-    bool takes_whole;  /* no byte counts as sent before `output` was given the whole answer */
     /* Takes the output of the core: all bytes that do not count as sent yet. Returns how many of
      * these bytes count as sent now. */
     size_t (*output)(struct elapse__loop_pipe *pipe, const uint8_t *bytes, size_t size);
