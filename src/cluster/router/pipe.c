@@ -29,6 +29,11 @@ void elapse__router_pipe_choose(struct elapse__router_client *client)
         return;
     }
     client->speech = ELAPSE__ROUTER_SPEECH_PIPE;
+    /* The owner may speak it, with other options. The client has come to this node. */
+    if (router->options.no_beanstalkd) {
+        client->ending = true;
+        return;
+    }
     if (router->options.partitions > 1) {
         refuse(client, "INTERNAL_ERROR: this queue has more than one partition, and beanstalkd's "
                        "protocol takes one\r\n");

@@ -118,6 +118,7 @@ struct elapse__router_options {
                   struct elapse__wire_resp_argument password, struct elapse__identity *identity);
     const struct elapse__users *users; /* changed in its place; NULL: every user has all rights */
     bool has_node_password;            /* nodes have a password: the user default is no node */
+    bool no_beanstalkd;                /* clients cannot speak beanstalkd's protocol */
 
     /* Notes a wrong user or password of the client of this shell. Returns how many milliseconds the
      * reply has to wait. Meanwhile the router takes no command of the client. NULL: nobody counts,

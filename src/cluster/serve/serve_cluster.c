@@ -162,6 +162,7 @@ static bool make_router(struct elapse__cluster *cluster)
         .admit = elapse__keys_are_needed(&keys) ? admit : NULL,
         .users = keys.users,
         .has_node_password = options->node_password != NULL,
+        .no_beanstalkd = !elapse__loop_speaks_beanstalkd(options),
         .wrong_password = wrong_password,
         .old_name = note_old_name,
         .address = elapse__peer_address,

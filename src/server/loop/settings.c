@@ -71,3 +71,8 @@ const char *elapse__loop_parse_listen(const char *text, const char *port,
         return "the port is missing";
     return read_port(end == NULL ? port : end + 1, listen);
 }
+
+bool elapse__loop_speaks_beanstalkd(const struct elapse__loop_options *options)
+{
+    return !options->no_beanstalkd && (options->users == NULL || options->beanstalkd_user != NULL);
+}

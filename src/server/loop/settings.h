@@ -88,6 +88,9 @@ struct elapse__loop_options {
     uint64_t idle_ns;
 };
 
+/* Returns whether clients may speak beanstalkd's protocol, which has no passwords. */
+bool elapse__loop_speaks_beanstalkd(const struct elapse__loop_options *options);
+
 /* Reads "host:port", "[v6]:port", "unix:PATH", or "tls:" with one of the first two behind it. If
  * the text has no port, the port is `port`, unless that is NULL. Returns NULL, or a phrase that
  * names the fault. */

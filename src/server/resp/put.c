@@ -202,10 +202,18 @@ static bool read_put(const struct elapse__resp_call *call, struct elapse__queue_
            read_work(call, places, put);
 }
 
-/* Adds up the puts into the same tube that come before this one in its transaction. Returns zeros
- * if there is no transaction. */
+static bool has_known_token(const struct elapse__resp_call *call,
+                            const struct elapse__queue_change *change)
+{
+    return elapse__queue_knows_token(elapse__session_queue(call->connection),
+                                     elapse__session_now(call->connection), change->put.token);
+}
+
+/* Adds up the puts into the same tube that come before this one in its transaction. Passes over
+ * those whose token is known if `only_new` is set: they make no job. Returns zeros if there is no
+ * transaction. */
 static struct elapse__server_puts puts_before(const struct elapse__resp_call *call,
-                                              struct elapse__queue_text tube)
+                                              struct elapse__queue_text tube, bool only_new)
 {
     const struct elapse__server_options *options = elapse__session_options(call->connection);
     bool has_limits = options->tube_jobs_max > 0 || options->tube_bytes_max > 0;
@@ -215,7 +223,8 @@ static struct elapse__server_puts puts_before(const struct elapse__resp_call *ca
     for (uint32_t i = 0; has_limits && call->pass != NULL && i < call->pass->count; i++) {
         const struct elapse__queue_change *change = &call->pass->changes[i];
         if (change->verb != ELAPSE__QUEUE_PUT || change->put.tube.size != tube.size ||
-            memcmp(change->put.tube.bytes, tube.bytes, tube.size) != 0)
+            memcmp(change->put.tube.bytes, tube.bytes, tube.size) != 0 ||
+            (only_new && has_known_token(call, change)))
             continue;
         before.jobs++;
         before.bytes += change->put.body.size;
@@ -227,7 +236,13 @@ static struct elapse__server_puts puts_before(const struct elapse__resp_call *ca
 static const char *refusal(const struct elapse__resp_call *call,
                            const struct elapse__queue_put *put)
 {
-    switch (elapse__session_may_put(call->connection, put, puts_before(call, put->tube))) {
+    enum elapse__server_refusal reason =
+        elapse__session_may_put(call->connection, put, puts_before(call, put->tube, false));
+
+    /* Most tubes have room for all, so the tokens are looked for only now. */
+    if (reason == ELAPSE__PUT_TUBE_FULL)
+        reason = elapse__session_may_put(call->connection, put, puts_before(call, put->tube, true));
+    switch (reason) {
     case ELAPSE__PUT_DRAINING:
         return "DRAINING the server takes no new jobs";
     case ELAPSE__PUT_TOO_BIG:

@@ -255,15 +255,13 @@ bool elapse__service_make_core(struct elapse__service *service, struct elapse__l
     ELAPSE__ASSERT(loop->server == NULL && loop->store != NULL);
     ELAPSE__ASSERT_THAT(strlen(service->instance), ==, sizeof service->instance - 1);
     ELAPSE__ASSERT(options->auth != NULL || loop->tokens.count == 0);
-    bool speaks_beanstalkd =
-        !options->no_beanstalkd && (options->users == NULL || options->beanstalkd_user != NULL);
     bool is_default =
         options->beanstalkd_user != NULL && strcmp(options->beanstalkd_user, "default") == 0;
     const struct elapse__keys keys = elapse__loop_keys(&service->loop);
     bool is_behind_router = loop != &service->loop;
     struct elapse__server_options core = {
         .engine = &loop->store->engine,
-        .beanstalkd = speaks_beanstalkd ? &elapse__beanstalkd : NULL,
+        .beanstalkd = elapse__loop_speaks_beanstalkd(options) ? &elapse__beanstalkd : NULL,
         .beanstalkd_user = is_default ? NULL : options->beanstalkd_user,
         .resp = &elapse__resp,
         .address = elapse__peer_address,

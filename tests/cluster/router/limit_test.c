@@ -244,4 +244,18 @@ CLIENT_TEST(beanstalkd_takes_one_partition)
     assert_true(elapse__router_client_wants_end(c));
 }
 
+/* The owner of the partition may have other options than this node. */
+ROUTER_TEST(a_node_that_does_not_speak_beanstalkd_passes_none_of_it_on)
+{
+    f->options.no_beanstalkd = true;
+    begin_with_one(f);
+    struct elapse__router_client *c = client(f);
+    uint32_t links = f->link_count;
+    say_bytes(f, c, "stats\r\n");
+    turn(f);
+    expect(f, c, "");
+    assert_true(elapse__router_client_wants_end(c));
+    assert_int_equal(f->link_count, links);
+}
+
 TEST_MAIN("limit")

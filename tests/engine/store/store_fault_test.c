@@ -31,12 +31,24 @@ static void *close_queue(void *error)
     return NULL;
 }
 
+/* Waits until no more syncs come: spare files are made at first. */
+static void wait_for_rest(void)
+{
+    unsigned before;
+
+    do {
+        before = intercept_count_syncs();
+        (void)usleep(400000);
+    } while (intercept_count_syncs() != before);
+}
+
 STORE_TEST(every_call_answers_broken_after_a_failed_sync)
 {
     struct elapse_reserved job;
     struct elapse_job found;
 
     put_job("before", "x", 3600000);
+    wait_for_rest(); /* if the sync of a spare file failed, the put itself would be refused */
     intercept_syncs(true);
     struct elapse_answer answer = put_later("after");
     for (unsigned i = 0; i < 2; i++)
@@ -48,17 +60,6 @@ STORE_TEST(every_call_answers_broken_after_a_failed_sync)
     intercept_syncs(false);
     queue = open_small();
     assert_int_equal(elapse_queue_look_up(queue, "tube", "before", 6, &found), ELAPSE_OK);
-}
-
-/* Waits until no more syncs come: spare files are made at first. */
-static void wait_for_rest(void)
-{
-    unsigned before;
-
-    do {
-        before = intercept_count_syncs();
-        (void)usleep(400000);
-    } while (intercept_count_syncs() != before);
 }
 
 static uint64_t now_ms(void)

@@ -234,6 +234,21 @@ RESP_TEST(a_transaction_that_is_sent_again_needs_no_room)
     says("EXEC", "-LIMIT the tube has as many jobs or bytes as it may have|");
 }
 
+RESP_TEST(a_put_with_a_known_token_takes_no_room_from_those_behind_it)
+{
+    options.tube_jobs_max = 2;
+    serve();
+    connect(&c);
+    says("PUT t one TOKEN first", "*2|:1|+scheduled|");
+    for (unsigned i = 0; i < 2; i++) {
+        says("MULTI", "+OK|");
+        says("PUT t one TOKEN first", QUEUED);
+        says("PUT t two", QUEUED);
+        says("EXEC", i == 0 ? "*2|*2|:1|+known|*2|:2|+scheduled|"
+                            : "-LIMIT the tube has as many jobs or bytes as it may have|");
+    }
+}
+
 RESP_TEST(a_server_that_drains_refuses_a_whole_transaction)
 {
     says("PUT t one KEY k", "*2|:1|+scheduled|");
