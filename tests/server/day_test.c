@@ -54,7 +54,6 @@ static struct {
 /* ---- memory ---- */
 
 void *__real_malloc(size_t size);
-void *__real_calloc(size_t items, size_t size);
 void *__real_realloc(void *memory, size_t size);
 void *__real_aligned_alloc(size_t alignment, size_t size);
 void __real_free(void *memory);
@@ -77,9 +76,16 @@ void *__wrap_malloc(size_t size)
     return count(__real_malloc(size));
 }
 
+/* Does not call the calloc of the C library: musl's calls malloc, which is this file's in a static
+ * program, and so the memory would be counted twice. */
 void *__wrap_calloc(size_t items, size_t size)
 {
-    return count(__real_calloc(items, size));
+    if (size > 0 && items > SIZE_MAX / size)
+        return NULL;
+    void *memory = __wrap_malloc(items * size);
+    if (memory != NULL)
+        memset(memory, 0, items * size);
+    return memory;
 }
 
 void *__wrap_realloc(void *memory, size_t size)
