@@ -52,6 +52,8 @@ struct top {
     char filter[FILTER_BYTES];
     bool is_typing;  /* the user is typing the filter */
     char asks;       /* the key that the user has to confirm; 0: none */
+    bool is_resume;  /* what the question of p names: to resume, not to pause */
+    uint64_t kicked; /* how many jobs the question of k names */
     unsigned escape; /* how many bytes of an escape sequence have come */
     char hint[300];  /* the last line of the picture; empty: the keys */
     uint64_t interval_ns;
@@ -324,7 +326,17 @@ static enum exit_status draw(struct top *top)
 
 /* ---- keys ---- */
 
-/* Stores which tube is selected, and how long it should be paused. */
+/* Returns the tube that was chosen, or NULL if it has gone. */
+static const struct top_tube *find_tube(const struct top *top)
+{
+    for (size_t i = 0; i < top->now->tube_count; i++) {
+        if (strcmp(top->now->tubes[i].name, top->tube) == 0)
+            return &top->now->tubes[i];
+    }
+    return NULL;
+}
+
+/* Stores which tube is selected. */
 static const struct top_tube *choose_tube(struct top *top)
 {
     size_t place = top->selected[LEVEL_TUBES];
@@ -333,11 +345,7 @@ static const struct top_tube *choose_tube(struct top *top)
         memcpy(top->tube, top->now->tubes[place].name, TOP_NAME_BYTES);
         top->tube_length = top->now->tubes[place].length;
     }
-    for (size_t i = 0; i < top->now->tube_count; i++) {
-        if (strcmp(top->now->tubes[i].name, top->tube) == 0)
-            return &top->now->tubes[i];
-    }
-    return NULL;
+    return find_tube(top);
 }
 
 /* Sends the request that was made, and says in the last line what the server answered. */
@@ -362,13 +370,12 @@ static void act(struct top *top, const char *what)
         freeReplyObject(reply);
 }
 
-/* Does what the user has confirmed: k or p. */
+/* Does what the user has confirmed: k or p, as the question named it. While it stood, the tubes may
+ * have been sorted anew, so the selected place may have another tube. */
 static void confirm(struct top *top)
 {
     struct request *request = &top->client->request;
-    const struct top_tube *tube = choose_tube(top);
     char key = top->asks;
-    bool is_paused = tube != NULL && tube->counts.pause_left_ms > 0;
 
     ELAPSE__ASSERT(key == 'k' || key == 'p');
     top->asks = 0;
@@ -380,17 +387,22 @@ static void confirm(struct top *top)
         act(top, "kick");
         return;
     }
+    if (find_tube(top) == NULL) {
+        (void)snprintf(top->hint, sizeof top->hint, "%s has gone", top->tube);
+        mask_control_characters(top->hint);
+        return;
+    }
     request_add_text(request, key == 'k' ? "KICK" : "PAUSE");
     request_add(request, top->tube, top->tube_length);
     if (key == 'k') {
-        request_add_number(request, tube != NULL ? tube->counts.buried : 0);
+        request_add_number(request, top->kicked);
         /* The jobs may have gone since, and without this word KICK would take delayed ones. */
         request_add_text(request, "BURIED");
     } else {
-        request_add_text(request, is_paused ? "0s" : "10m");
+        request_add_text(request, top->is_resume ? "0s" : "10m");
     }
-    if (key != 'k' || (tube != NULL && tube->counts.buried > 0))
-        act(top, key == 'k' ? "kick" : is_paused ? "resume" : "pause");
+    if (key != 'k' || top->kicked > 0)
+        act(top, key == 'k' ? "kick" : top->is_resume ? "resume" : "pause");
 }
 
 /* Asks the user whether to do what a key stands for. */
@@ -402,10 +414,14 @@ static void ask_whether(struct top *top, char key)
     ELAPSE__ASSERT(top->asks == 0); /* the user has answered the question before */
     if (tube == NULL)
         return;
+    if (key == 'k' && top->level == LEVEL_JOBS && place >= top->lines)
+        return; /* no job is selected, and `job` is one that was chosen before */
     if (top->level == LEVEL_JOBS && place < top->lines)
         memcpy(top->job, top->job_ids[place], sizeof top->job);
     top->asks = key;
-    if (key == 'p' && tube->counts.pause_left_ms > 0)
+    top->is_resume = tube->counts.pause_left_ms > 0;
+    top->kicked = tube->counts.buried;
+    if (key == 'p' && top->is_resume)
         (void)snprintf(top->hint, sizeof top->hint, "resume %s? y/n", tube->name);
     else if (key == 'p')
         (void)snprintf(top->hint, sizeof top->hint, "pause %s for 10m? y/n", tube->name);
@@ -413,7 +429,7 @@ static void ask_whether(struct top *top, char key)
         (void)snprintf(top->hint, sizeof top->hint, "kick job %s? y/n", top->job);
     else
         (void)snprintf(top->hint, sizeof top->hint, "kick %llu buried jobs of %s? y/n",
-                       (unsigned long long)tube->counts.buried, tube->name);
+                       (unsigned long long)top->kicked, tube->name);
     mask_control_characters(top->hint);
 }
 

@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include "../../base/assert.h"
+#include "../../base/base64.h"
 #include "../../os/program.h"
 #include "../common/buffer.h"
 #include "../common/command.h"
@@ -44,22 +45,51 @@ struct ended {
 
 /* ---- a line ---- */
 
+/* Returns the bytes of a text of the line, which the caller frees, or NULL if there is none. A text
+ * that is not UTF-8 is base64, in a member whose name ends with _base64. */
+static char *text_of(const json_t *line, const char *name, size_t *length)
+{
+    char base64_name[32];
+    const json_t *value = json_object_get(line, name);
+    bool is_base64 = value == NULL;
+
+    if (is_base64) {
+        (void)snprintf(base64_name, sizeof base64_name, "%s_base64", name);
+        value = json_object_get(line, base64_name);
+    }
+    if (!json_is_string(value))
+        return NULL;
+    *length = json_string_length(value);
+    char *text = allocate(*length + 1);
+    memcpy(text, json_string_value(value), *length);
+    if (is_base64 &&
+        !elapse__base64_read(json_string_value(value), *length, (unsigned char *)text, length)) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
 static bool is_equal(const json_t *line, const char *name, const char *wanted)
 {
-    const json_t *value = json_object_get(line, name);
+    size_t length;
 
-    return wanted == NULL ||
-           (json_is_string(value) && strlen(wanted) == json_string_length(value) &&
-            memcmp(wanted, json_string_value(value), strlen(wanted)) == 0);
+    if (wanted == NULL)
+        return true;
+    char *text = text_of(line, name, &length);
+    bool is_same = text != NULL && strlen(wanted) == length && memcmp(wanted, text, length) == 0;
+    free(text);
+    return is_same;
 }
 
 static void add_text(const json_t *line, const char *name)
 {
-    const json_t *value = json_object_get(line, name);
+    size_t length;
+    char *text = text_of(line, name, &length);
 
-    if (json_is_string(value))
-        output_add_format(" %s",
-                          quote_text(json_string_value(value), json_string_length(value)).text);
+    if (text != NULL)
+        output_add_format(" %s", quote_text(text, length).text);
+    free(text);
 }
 
 static void print_line(const json_t *line)

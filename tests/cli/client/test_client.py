@@ -915,6 +915,31 @@ class Top(ClientTest):
         os.write(terminal, b"q")
         self.assertEqual(top.wait(LONG_S), OK)
 
+    def bury(self, tube, count):
+        for _ in range(count):
+            self.done("put", tube, "x")
+            [job] = self.json_of("reserve", tube)
+            self.done("bury", str(job["id"]), job["lease"])
+
+    def test_an_answer_is_for_the_tube_that_the_question_named(self):
+        """Another tube comes to the selected place while the question stands."""
+        self.bury("mails", 1)
+        top, terminal = self.open_terminal()
+        self.read(terminal, rb">mails ")
+        for tube, keys in (("b-first", b"k"), ("a-first", b"p")):
+            os.write(terminal, keys)
+            self.read(terminal, rb"(kick 1 buried jobs of|pause) (mails|b-first).*\? y/n")
+            named = "mails" if keys == b"k" else "b-first"
+            self.bury(tube, 3)
+            self.read(terminal, b">" + tube.encode() + b" ")
+            os.write(terminal, b"y")
+            self.read(terminal, rb"kick: 1 jobs" if keys == b"k" else rb"pause: ok")
+            [stats] = self.json_of("stats", named)
+            self.assertEqual(stats["buried"] if keys == b"k" else stats["pause_left"] > 0, keys == b"p")
+            self.assertEqual(self.json_of("stats", tube)[0]["buried"], 3)
+        os.write(terminal, b"q")
+        self.assertEqual(top.wait(LONG_S), OK)
+
     def test_escape_answers_a_question_with_no(self):
         for _ in range(2):
             [job] = self.json_of("reserve", "orders")

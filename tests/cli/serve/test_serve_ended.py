@@ -74,6 +74,9 @@ class Ended(ServeTest):
         self.assertEqual([json.loads(line)["id"] for line in self.search("--tube", "u", "--json")], [4])
         self.assertEqual(len(self.search("--since", "7d")), 5)
         self.assertEqual(self.search("--key", "k1", "--tube", "u", status=GONE), [])
+        self.assertEqual([line.split()[1:] for line in self.search("--key", b"\xff")],
+                         [["replaced", "2", "'t'", "'\\xff'", "attempts=0"], ["cancelled", "3", "'t'", "'\\xff'", "attempts=0"]])
+        self.assertEqual(self.search("--key", "/w==", status=GONE), [])
         self.assertEqual(self.search("--since", "0s", status=GONE), [])
 
     def test_a_full_file_gets_its_second_name(self):
