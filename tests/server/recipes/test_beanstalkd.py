@@ -29,15 +29,20 @@ class BeanstalkdTest(recipe_case.RecipeTest):
     def setUp(self):
         super().setUp()
         self.began = {}
-        path = self.scratch + "/beanstalkd"
-        self.process = subprocess.Popen(["beanstalkd", "-l", "unix:" + path])
-        self.addCleanup(lambda: (self.process.kill(), self.process.wait()))
-        recipe_case.wait_for_socket(path, self.process)
-        self.old_line = self.line(lambda: recipe_case.unix_socket(path))
         self.new_line = self.line(lambda: self.elapse.connect())
         self.page = recipe_case.program_of(PAGE)
+        self.begin("first")
+
+    def begin(self, server):
+        """Begins an old server of this name. What is put and moved from now on is of this one."""
+        self.server = server
+        path = f"{self.scratch}/beanstalkd-{server}"
+        self.process = subprocess.Popen(["beanstalkd", "-l", "unix:" + path])
+        self.addCleanup(lambda process=self.process: (process.kill(), process.wait()))
+        recipe_case.wait_for_socket(path, self.process)
+        self.old_line = self.line(lambda: recipe_case.unix_socket(path))
         self.old = self.connect()
-        self.addCleanup(lambda: self.old.file.close())
+        self.addCleanup(lambda old=self.old: old.file.close())
 
     def connect(self):
         return self.page["Beanstalkd"]("127.0.0.1", self.old_line.port)
@@ -56,7 +61,7 @@ class BeanstalkdTest(recipe_case.RecipeTest):
         old = self.connect()
         with redis.Redis(port=self.new_line.port, socket_timeout=PATIENCE_S) as new:
             try:
-                self.page["move"](old, new, self.tube.encode())
+                self.page["move"](old, new, self.tube.encode(), self.server.encode())
             finally:
                 old.file.close()
 
@@ -135,6 +140,19 @@ class Moves(BeanstalkdTest):
         self.move()
         self.work()
         self.assertEqual(self.done, {b"the same": 3})
+
+    def test_two_servers_and_two_tubes_have_equal_ids_and_bodies(self):
+        for server in ("first", "second", "third"):
+            if server != "first":
+                self.begin(server)
+            self.tube = "others" if server == "third" else "mails"
+            self.fill({b"tick": READY})
+            self.move()
+            self.assertEqual(self.left(), 0)
+        with self.elapse.client() as client:
+            for tube, count in (("mails", 2), ("others", 1)):
+                jobs = client.execute_command("RESERVE", tube, "COUNT", 10)
+                self.assertEqual([job[4] for job in jobs], [b"tick"] * count)
 
     def test_lines_that_break_neither_lose_nor_double(self):
         self.check_breaks(60, self.new_line, Line.DOWN, 80)
