@@ -388,7 +388,7 @@ static void confirm(struct top *top)
         return;
     }
     if (find_tube(top) == NULL) {
-        (void)snprintf(top->hint, sizeof top->hint, "%s has gone", top->tube);
+        (void)snprintf(top->hint, sizeof top->hint, "%s is no longer shown", top->tube);
         mask_control_characters(top->hint);
         return;
     }

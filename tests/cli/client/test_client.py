@@ -940,6 +940,23 @@ class Top(ClientTest):
         os.write(terminal, b"q")
         self.assertEqual(top.wait(LONG_S), OK)
 
+    def test_a_list_without_jobs_has_none_to_kick(self):
+        self.done("cancel", "--id", "1", "2", "3")
+        self.bury("mails", 1)
+        self.done("put", "later", "x", "--in", "1h")
+        self.done("pause", "later", "1h")
+        self.done("cancel", "--id", "5")
+        top, terminal = self.open_terminal()
+        self.read(terminal, rb">later ")
+        for keys, wanted in ((b"\033[B", rb">mails "), (b"\r", rb"4 +buried"),
+                             (b"k", rb"kick job 4\? y/n"), (b"n", rb"Escape: back"),
+                             (b"\033", rb">mails "), (b"\033[A", rb">later "), (b"\r", rb"later  "),
+                             (b"kp", rb"resume later\? y/n")):
+            os.write(terminal, keys)
+            self.read(terminal, wanted)
+        os.write(terminal, b"nq")
+        self.assertEqual(top.wait(LONG_S), OK)
+
     def test_escape_answers_a_question_with_no(self):
         for _ in range(2):
             [job] = self.json_of("reserve", "orders")

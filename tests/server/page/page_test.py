@@ -724,12 +724,26 @@ class Live(PageTest):
         self.press("hex")
         self.assertIn("7b 22 74 6f", self.window.text("#job-found pre:last-of-type"))
         self.press("Move it to a time")
+        self.fill("#sure-label input", "2026-12-24")
+        self.press("Move")
+        self.window.wait_for_text("#sure-dialog .problem", "Enter a time behind the date")
         self.fill("#sure-label input", "3h")
         self.press("Move")
         self.said("1 job moved.")
         self.press("Run it now")
         self.said("is ready")
         self.window.wait(lambda: self.state() == "Ready", "the state Ready")
+
+    def test_a_kick_that_comes_too_late_is_said(self):
+        running, client = self.start()
+        number, _ = client.ask("PUT", "mails", "hello")
+        client.ask("RESERVE", "mails")
+        self.window.open(f"{running.address}#/jobs/{number}")
+        self.window.wait_for_text("#job-found", "hello")
+        # The button is not there any more. A page that has not heard of it yet still has it.
+        for id, text in ((number, "a worker has it"), ("999", "it had ended before")):
+            self.window.run("kickJob({ id: arguments[0] })", str(id))
+            self.said(f"Job {id} was not kicked: {text}.")
 
     def test_back_and_forward(self):
         running, client = self.start()
