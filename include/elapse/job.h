@@ -264,7 +264,8 @@ struct elapse_reserved {
     void *memory;      /* private */
     uint32_t priority; /* as it was put */
     uint32_t attempt;  /* of this occurrence, from 1; after a crash it may be too low */
-    uint32_t missed;   /* recurring: occurrences that passed since the hand-out before */
+    uint32_t missed;   /* recurring: occurrences that were left out between the one before and
+                        * this one; those of a cron expression are counted up to 64 */
     uint32_t retry;    /* as it was put: hand-outs of an occurrence that may fail; 0: no limit */
     uint32_t await;    /* arrivals that are missing: its due time came first; 0: none */
     bool recurring;    /* it comes again */

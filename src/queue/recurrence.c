@@ -3,8 +3,7 @@
 #include <string.h>
 
 /* Up to this number, the passed occurrences of a cron expression are counted one by one. If there
- * are more, the next moment is searched from the present on, and all occurrences between count as
- * one. */
+ * are more, the next moment is searched from the present on, and the others are not counted. */
 enum { MISSED_ONE_BY_ONE = 64 };
 
 /* Copies a text, and puts a zero byte at its end. Requires that both fit. */
