@@ -326,7 +326,7 @@ static enum exit_status draw(struct top *top)
 
 /* ---- keys ---- */
 
-/* Returns the tube that was chosen, or NULL if it has gone. */
+/* Returns the tube that was chosen, or NULL if it is no longer shown. */
 static const struct top_tube *find_tube(const struct top *top)
 {
     for (size_t i = 0; i < top->now->tube_count; i++) {
